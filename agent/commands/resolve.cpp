@@ -1,0 +1,127 @@
+// amd-gpu-agent resolve: which variant of an environment this node, or GPUs named on the command line, would get, why
+// not the others, and what it changes in a job's variables. It changes nothing.
+#include "commands/commands.hpp"
+
+#include "configuration/settings.hpp"
+#include "discovery/discover.hpp"
+#include "environment/catalogue.hpp"
+#include "system/files.hpp"
+#include "target/match.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace amd_gpu {
+
+namespace {
+
+using nlohmann::json;
+
+struct resolve_arguments {
+    std::string environment;
+    std::string targets;
+    bool as_json = false;
+};
+
+result<std::vector<target_id>> named_targets(const std::string& list) {
+    std::vector<target_id> targets;
+    for (const std::string& text : split(list, ',')) {
+        result<target_id> one = parse_target(text);
+        if (!one)
+            return one.failure();
+        targets.push_back(*std::move(one));
+    }
+    return targets;
+}
+
+result<std::vector<target_id>> targets_here(const settings& site) {
+    const result<node> here = discover(site, deadline::in(site.discovery_deadline));
+    if (!here)
+        return here.failure();
+    std::vector<target_id> targets;
+    for (const gcd& one : here->gcds) {
+        if (!one.bound)
+            continue; // no job can be given it
+        if (!one.target)
+            return error{error_code::unsupported, "the target of GCD " + one.bdf.text() + " is not known"};
+        targets.push_back(*one.target);
+    }
+    if (targets.empty())
+        return error{error_code::not_found, "no AMD GPU on this node; --targets names the targets of another"};
+    return targets;
+}
+
+void print_text(const resolution& choice, const environment& definition, const std::vector<edit>& edits) {
+    if (!definition.description.empty())
+        fmt::print("{}: {}\n", definition.name, definition.description);
+    fmt::print("{}\npath {}\n", choice.explanation, choice.chosen.path);
+    for (const edit& change : edits)
+        fmt::print("{}\n", change.text());
+}
+
+void print_json(const resolution& choice, const std::vector<edit>& edits) {
+    json document{{"environment", choice.chosen.environment},
+                  {"provider", choice.chosen.provider},
+                  {"path", choice.chosen.path},
+                  {"targets", json::array()},
+                  {"fit", name_of(choice.how)},
+                  {"rejected", choice.rejected},
+                  {"explanation", choice.explanation},
+                  {"edits", json::array()}};
+    for (const target_id& target : choice.chosen.targets)
+        document["targets"].push_back(target.text());
+    for (const edit& change : edits) {
+        json one{{"kind", text_of(change.what)}, {"name", change.name}, {"value", change.value}};
+        if (change.what == edit::kind::unset)
+            one["value"] = nullptr;
+        document["edits"].push_back(std::move(one));
+    }
+    fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+}
+
+int run_resolve(const resolve_arguments& arguments, const std::string& configuration) {
+    const result<settings> site = load_settings(configuration);
+    if (!site)
+        return report(site.failure());
+    const result<catalogue> known = load_catalogue(site->environments_directory);
+    if (!known)
+        return report(known.failure());
+    const std::string& name = arguments.environment.empty() ? site->default_environment : arguments.environment;
+    if (name.empty())
+        return report({error_code::usage, "name an environment: the site has set no default"});
+    const auto devices = arguments.targets.empty() ? targets_here(*site) : named_targets(arguments.targets);
+    if (!devices)
+        return report(devices.failure());
+
+    const result<resolution> choice = resolve(*known, name, *devices);
+    if (!choice) {
+        const int status = report(choice.failure());
+        return known->contains(name) ? exit_negative : status;
+    }
+    const environment& definition = known->at(name);
+    result<std::vector<edit>> edits = activation_edits(choice->chosen, definition);
+    if (!edits)
+        return report(edits.failure());
+    for (edit& change : build_target_edits(*devices))
+        edits->push_back(std::move(change));
+    if (arguments.as_json)
+        print_json(*choice, *edits);
+    else
+        print_text(*choice, definition, *edits);
+    return exit_ok;
+}
+
+} // namespace
+
+void add_resolve(CLI::App& app, command_context& context) {
+    auto arguments = std::make_shared<resolve_arguments>();
+    CLI::App* command = app.add_subcommand("resolve", "Which variant of an environment would be used, and why");
+    command->add_option("ENV", arguments->environment, "Environment; without it the site's default");
+    command->add_option("--targets", arguments->targets, "Targets to resolve for, instead of this node's: T[,T...]");
+    command->add_flag("--json", arguments->as_json, "Print JSON");
+    command->callback([arguments, &context] { context.exit_status = run_resolve(*arguments, context.configuration); });
+}
+
+} // namespace amd_gpu

@@ -1,0 +1,95 @@
+#include "discovery/discover.hpp"
+
+#include "discovery/compare.hpp"
+#include "system/files.hpp"
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace amd_gpu {
+namespace {
+
+std::string host_name() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::string boot_id(const sysfs& where) {
+    return read_line(where.proc + "/sys/kernel/random/boot_id").value_or("");
+}
+
+/// AMD's driver package has a version of its own; the kernel's driver has none but its kernel's.
+std::optional<std::string> driver_version(const sysfs& where) {
+    const std::string module = where.sys + "/module/amdgpu";
+    if (auto version = read_line(module + "/version"))
+        return version;
+    if (::access(module.c_str(), F_OK) != 0)
+        return std::nullopt;
+    return "in-tree";
+}
+
+/// The library that the site names, else the one that the environment names, else the known names.
+std::string smi_library(const settings& site) {
+    if (!site.smi_library.empty())
+        return site.smi_library;
+    const char* named = std::getenv("ROCM_SMI_LIB_PATH");
+    return named != nullptr ? named : "";
+}
+
+} // namespace
+
+result<node> discover(const settings& site, deadline until, const sysfs& where,
+                      const std::vector<std::string>& reader) {
+    if (::access(where.sys.c_str(), R_OK | X_OK) != 0)
+        return error{error_code::not_found, where.sys + " cannot be read"};
+
+    observations seen;
+    seen.kernel = read_line(where.proc + "/sys/kernel/osrelease").value_or("");
+    seen.pci = read_pci(where);
+    seen.kfd = read_kfd(where);
+    seen.integrated = leave_out_integrated(seen.pci, seen.kfd);
+
+    node found;
+    found.name = host_name();
+    found.boot_id = boot_id(where);
+    found.gcds = join(seen.pci, seen.kfd);
+    found.links = links_of(seen.kfd, found.gcds);
+    set_packages(found.gcds, found.links, seen.pci);
+
+    // On a node without AMD GPUs there is nothing to ask about, and a library that cannot start there is no news.
+    if (!found.gcds.empty()) {
+        seen.smi = ask_smi(reader.empty() ? smi_reader(smi_library(site)) : reader, until.at_most(until.left() / 2));
+        if (*seen.smi)
+            set_smi(found.gcds, **seen.smi);
+        seen.locality = read_locality(locality_queries(found.gcds));
+        if (*seen.locality)
+            set_places(found.gcds, **seen.locality);
+    }
+
+    found.sources = count_gpus(seen);
+    const auto shared = clear_shared_ids(found.gcds);
+    found.findings = compare(seen, found, site.expected_gcds);
+    if (!shared.empty()) {
+        found.findings.push_back(
+            {finding::severity::warning, "identity", std::nullopt,
+             fmt::format("{} GCDs carry the unique id of another one; they are known by their PCI addresses alone",
+                         shared.size())});
+    }
+
+    if (!seen.kernel.empty())
+        found.versions["kernel"] = seen.kernel;
+    if (const auto driver = driver_version(where))
+        found.versions["driver"] = *driver;
+    if (seen.smi && *seen.smi && !(*seen.smi)->version.empty())
+        found.versions["smi"] = (*seen.smi)->version;
+    if (seen.locality && *seen.locality)
+        found.versions["hwloc"] = (*seen.locality)->version;
+    return found;
+}
+
+std::string topology_generation(const sysfs& where) {
+    return fmt::format("{} kfd={} {}", boot_id(where), kfd_generation(where).value_or("none"), pci_summary(where));
+}
+
+} // namespace amd_gpu

@@ -1,0 +1,134 @@
+#include "discovery/locality.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <hwloc.h>
+#include <map>
+#include <memory>
+
+namespace amd_gpu {
+namespace {
+
+/// hwloc loads every plugin it finds as soon as a topology is made, and plugins for GPUs bring their libraries along.
+/// What is needed here is built into hwloc itself, so its search path is emptied; before main, while there is one
+/// thread.
+[[maybe_unused]] const int plugins_off = ::setenv("HWLOC_PLUGINS_PATH", "", 1);
+
+/// The GPU back ends, should they be built into hwloc; and x86, which asks the processor it runs on by instructions
+/// where the kernel's files already say all.
+constexpr auto unwanted = {"x86", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl"};
+
+using topology = std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)>;
+
+result<topology> load(const std::string& xml) {
+    const auto failed = [] { return error{error_code::internal, "hwloc cannot read the topology of this machine"}; };
+    hwloc_topology_t raw = nullptr;
+    if (hwloc_topology_init(&raw) != 0)
+        return failed();
+    topology loaded(raw, &hwloc_topology_destroy);
+    for (const char* name : unwanted)
+        hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, name);
+    // The agent itself may be confined to a few cores, which says nothing about where a job's cores are.
+    hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+    if (!xml.empty() && hwloc_topology_set_xmlbuffer(raw, xml.c_str(), static_cast<int>(xml.size() + 1)) != 0) {
+        return failed();
+    }
+    if (hwloc_topology_load(raw) != 0)
+        return failed();
+    return loaded;
+}
+
+std::vector<uint32_t> threads_of(hwloc_const_cpuset_t set) {
+    std::vector<uint32_t> threads;
+    for (int cpu = hwloc_bitmap_first(set); cpu >= 0; cpu = hwloc_bitmap_next(set, cpu)) {
+        threads.push_back(static_cast<uint32_t>(cpu));
+    }
+    return threads;
+}
+
+/// The NUMA node that a query's PCI function is attached to, or null; contradictions go to `problems`. Memories without
+/// cores (there are nodes with dozens of them) are no place to be.
+hwloc_obj_t numa_of(hwloc_topology_t where, const locality_query& query, std::vector<std::string>& problems) {
+    const hwloc_obj_t device =
+        hwloc_get_pcidev_by_busid(where, query.bdf.domain, query.bdf.bus, query.bdf.device, query.bdf.function);
+    const hwloc_obj_t beside = device == nullptr ? nullptr : hwloc_get_non_io_ancestor_obj(where, device);
+    if (beside == nullptr || beside->cpuset == nullptr)
+        return nullptr;
+
+    std::vector<hwloc_obj_t> nodes;
+    for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(where, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
+        if (hwloc_bitmap_intersects(node->cpuset, beside->cpuset) != 0)
+            nodes.push_back(node);
+    }
+    if (!query.numa)
+        return nodes.size() == 1 ? nodes.front() : nullptr;
+
+    const auto named =
+        std::find_if(nodes.begin(), nodes.end(), [&](hwloc_obj_t node) { return node->os_index == *query.numa; });
+    if (named != nodes.end())
+        return *named;
+    problems.push_back(fmt::format("{}: PCI says NUMA node {}, but its local cores are {}; its place is unknown",
+                                   query.bdf.text(), *query.numa, ranges(threads_of(beside->cpuset))));
+    return nullptr;
+}
+
+/// The L3 caches of a NUMA node, each as its hardware threads; the whole node when it has none.
+std::vector<std::vector<uint32_t>> caches_of(hwloc_topology_t where, hwloc_obj_t numa) {
+    std::vector<std::vector<uint32_t>> caches;
+    hwloc_obj_t cache = nullptr;
+    while ((cache = hwloc_get_next_obj_inside_cpuset_by_type(where, numa->cpuset, HWLOC_OBJ_L3CACHE, cache)) !=
+           nullptr) {
+        caches.push_back(threads_of(cache->cpuset));
+    }
+    if (caches.empty())
+        caches.push_back(threads_of(numa->cpuset));
+    return caches;
+}
+
+} // namespace
+
+std::vector<std::vector<uint32_t>> share_caches(const std::vector<std::vector<uint32_t>>& caches, std::size_t members) {
+    std::vector<std::vector<uint32_t>> shares(members);
+    if (caches.empty())
+        return shares;
+    for (std::size_t member = 0; member < members; ++member) {
+        const std::size_t first = member * caches.size() / members;
+        const std::size_t last = std::max(first + 1, (member + 1) * caches.size() / members);
+        for (std::size_t cache = first; cache < last; ++cache) {
+            shares[member].insert(shares[member].end(), caches[cache].begin(), caches[cache].end());
+        }
+        std::sort(shares[member].begin(), shares[member].end());
+    }
+    return shares;
+}
+
+result<locality_view> read_locality(const std::vector<locality_query>& queries, const std::string& xml) {
+    const auto loaded = load(xml);
+    if (!loaded)
+        return loaded.failure();
+    const hwloc_topology_t where = loaded->get();
+
+    locality_view view;
+    view.version = HWLOC_VERSION;
+    view.places.resize(queries.size());
+    std::map<hwloc_obj_t, std::vector<std::size_t>> members;
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+        const hwloc_obj_t numa = numa_of(where, queries[i], view.problems);
+        if (numa == nullptr)
+            continue;
+        view.places[i].numa = numa->os_index;
+        // A device that names no NUMA node may sit anywhere in the only one: no cache is closer than another.
+        if (queries[i].numa)
+            members[numa].push_back(i);
+    }
+    for (const auto& [numa, seats] : members) {
+        const auto shares = share_caches(caches_of(where, numa), seats.size());
+        for (std::size_t seat = 0; seat < seats.size(); ++seat)
+            view.places[seats[seat]].cores = shares[seat];
+    }
+    return view;
+}
+
+} // namespace amd_gpu

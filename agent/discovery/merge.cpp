@@ -1,0 +1,262 @@
+#include "discovery/merge.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace amd_gpu {
+namespace {
+
+/// Processors of graphics units inside a CPU package (LLVM, "User Guide for AMDGPU Backend", the APUs of its table;
+/// MI300A is an accelerator and not among them).
+constexpr std::array<std::string_view, 11> integrated = {"gfx902",  "gfx909",  "gfx90c",  "gfx1033",
+                                                         "gfx1035", "gfx1036", "gfx1103", "gfx1150",
+                                                         "gfx1151", "gfx1152", "gfx1153"};
+/// PCI ids (pci.ids) of boards whose package holds two dies, joined by four xGMI links: MI250X, MI250.
+constexpr std::array<uint32_t, 2> two_die_boards = {0x7408, 0x740c};
+constexpr uint32_t links_within_package = 4;
+/// Processors of which a whole package is one PCI function: MI300 and MI350.
+constexpr std::array<std::string_view, 2> one_function_a_package = {"gfx942", "gfx950"};
+/// Linux kfd_crat.c: the weight of one xGMI hop, and the bandwidth of one 16-bit link at 25 GT/s.
+constexpr uint64_t weight_of_one_hop = 15;
+constexpr uint64_t mb_per_s_of_one_link = 50000;
+
+template<typename Range, typename T>
+bool contains(const Range& range, const T& value) {
+    return std::find(std::begin(range), std::end(range), value) != std::end(range);
+}
+
+/// Takes a fact over unless there is one already, and keeps its source.
+template<typename T>
+void take(gcd& into, std::optional<T> gcd::* field, const char* name, const std::optional<T>& value,
+          const std::string& source) {
+    if (!value || into.*field)
+        return;
+    into.*field = value;
+    into.sources[name] = source;
+}
+
+void take_pci(gcd& into, const pci_gpu& from) {
+    const std::string device = "pci: devices/" + from.bdf.text() + "/";
+    take(into, &gcd::pci_device, "pci_device", from.device, device + "device");
+    take(into, &gcd::product, "product", from.product, device + "product_name");
+    take(into, &gcd::unique_id, "unique_id", from.unique_id, device + "unique_id");
+    take(into, &gcd::numa, "numa", from.numa, device + "numa_node");
+    take(into, &gcd::render_minor, "render_minor", from.render_minor, device + "drm");
+    take(into, &gcd::pcie_gt_per_s, "pcie_gt_per_s", from.gt_per_s, device + "current_link_speed");
+    take(into, &gcd::pcie_width, "pcie_width", from.width, device + "current_link_width");
+}
+
+void take_kfd(gcd& into, const kfd_device& from) {
+    const std::string node = fmt::format("kfd: topology/nodes/{}/", from.node);
+    const std::string properties = node + "properties ";
+    take(into, &gcd::partition, "partition", from.partition, properties + "location_id");
+    take(into, &gcd::target, "target", from.target, properties + "gfx_target_version, capability");
+    take(into, &gcd::memory_bytes, "memory_bytes", from.memory_bytes, node + "mem_banks");
+    take(into, &gcd::compute_units, "compute_units", from.compute_units, properties + "simd_count, simd_per_cu");
+    take(into, &gcd::max_clock_mhz, "max_clock_mhz", from.max_clock_mhz, properties + "max_engine_clk_fcompute");
+    take(into, &gcd::unique_id, "unique_id", from.unique_id, properties + "unique_id");
+    take(into, &gcd::hive, "hive", from.hive, properties + "hive_id");
+    take(into, &gcd::render_minor, "render_minor", from.render_minor, properties + "drm_render_minor");
+    take(into, &gcd::kfd_node, "kfd_node", std::optional(from.node), node);
+    take(into, &gcd::kfd_gpu_id, "kfd_gpu_id", std::optional(from.gpu_id), node + "gpu_id");
+}
+
+const pci_gpu* at(const pci_view& pci, const pci_address& bdf) {
+    const auto found =
+        std::find_if(pci.gpus.begin(), pci.gpus.end(), [&](const pci_gpu& gpu) { return gpu.bdf == bdf; });
+    return found == pci.gpus.end() ? nullptr : &*found;
+}
+
+/// How many xGMI links run in parallel: the driver gives the bandwidth of one as the minimum and of all as the maximum.
+std::optional<uint32_t> parallel_links(const kfd_link& l) {
+    const uint64_t one = l.min_mb_per_s.value_or(0) > 0 ? *l.min_mb_per_s : mb_per_s_of_one_link;
+    const uint64_t all = l.max_mb_per_s.value_or(0);
+    if (all == 0 || all % one != 0)
+        return std::nullopt;
+    return static_cast<uint32_t>(all / one);
+}
+
+} // namespace
+
+std::set<pci_address> leave_out_integrated(pci_view& pci, kfd_topology& kfd) {
+    std::set<pci_address> left_out;
+    for (const auto& device : kfd.devices) {
+        if (device.target && contains(integrated, device.target->processor))
+            left_out.insert(device.bdf);
+    }
+    const auto is_left_out = [&](const auto& device) { return left_out.contains(device.bdf); };
+    const bool nothing_else = std::all_of(pci.gpus.begin(), pci.gpus.end(), is_left_out) &&
+                              std::all_of(kfd.devices.begin(), kfd.devices.end(), is_left_out);
+    if (nothing_else)
+        return {};
+    std::erase_if(pci.gpus, is_left_out);
+    std::erase_if(kfd.devices, is_left_out);
+    return left_out;
+}
+
+std::vector<gcd> join(const pci_view& pci, const kfd_topology& kfd) {
+    std::vector<gcd> gcds;
+    std::set<pci_address> known_to_kfd;
+    for (const auto& device : kfd.devices) {
+        known_to_kfd.insert(device.bdf);
+        gcd g;
+        g.bdf = device.bdf;
+        const pci_gpu* function = at(pci, device.bdf);
+        // What the function says is about the whole die: a partition's own identity comes first.
+        if (device.partition)
+            take_kfd(g, device);
+        if (function != nullptr)
+            take_pci(g, *function);
+        take_kfd(g, device);
+        g.bound = function == nullptr || function->driver == "amdgpu";
+        gcds.push_back(std::move(g));
+    }
+    for (const auto& function : pci.gpus) {
+        if (known_to_kfd.contains(function.bdf))
+            continue;
+        gcd g;
+        g.bdf = function.bdf;
+        take_pci(g, function);
+        gcds.push_back(std::move(g));
+    }
+    std::sort(gcds.begin(), gcds.end(), [](const gcd& a, const gcd& b) {
+        return std::tie(a.bdf, a.partition, a.kfd_node) < std::tie(b.bdf, b.partition, b.kfd_node);
+    });
+    for (uint32_t index = 0; auto& g : gcds)
+        g.index = index++;
+    return gcds;
+}
+
+void set_smi(std::vector<gcd>& gcds, const smi_view& smi) {
+    const auto on_bus = [&](const pci_address& bdf) {
+        return std::any_of(gcds.begin(), gcds.end(), [&](const gcd& g) { return g.bdf == bdf; });
+    };
+    for (auto device : smi.devices) {
+        if (!on_bus(device.bdf) && device.bdf.function != 0)
+            device.partition = std::exchange(device.bdf.function, 0U);
+        const auto match = std::find_if(gcds.begin(), gcds.end(), [&](const gcd& g) {
+            return g.bdf == device.bdf && g.partition.value_or(device.partition) == device.partition;
+        });
+        if (match == gcds.end())
+            continue;
+        take(*match, &gcd::smi_index, "smi_index", std::optional(device.index), "smi: rsmi_dev_pci_id_get");
+        take(*match, &gcd::unique_id, "unique_id", device.unique_id, "smi: rsmi_dev_unique_id_get");
+    }
+}
+
+std::vector<locality_query> locality_queries(const std::vector<gcd>& gcds) {
+    std::vector<locality_query> queries;
+    for (const auto& g : gcds)
+        queries.push_back({g.bdf, g.numa});
+    return queries;
+}
+
+void set_places(std::vector<gcd>& gcds, const locality_view& view) {
+    for (std::size_t i = 0; i < gcds.size() && i < view.places.size(); ++i) {
+        auto& g = gcds[i];
+        g.numa.reset();
+        g.sources.erase("numa");
+        take(g, &gcd::numa, "numa", view.places[i].numa, "hwloc: NUMA node of the PCI function");
+        g.cores = view.places[i].cores;
+        if (!g.cores.empty())
+            g.sources["cores"] = "hwloc: L3 caches of the NUMA node, shared out in PCI order";
+    }
+}
+
+std::vector<link> links_of(const kfd_topology& kfd, const std::vector<gcd>& gcds) {
+    std::map<uint32_t, uint32_t> index_of; // KFD node -> index of the GCD
+    for (const auto& g : gcds) {
+        if (g.kfd_node)
+            index_of[*g.kfd_node] = g.index;
+    }
+    bool bandwidth_told = false;
+    for (const auto& device : kfd.devices) {
+        for (const auto& l : device.links) {
+            if (l.type == kfd_link_xgmi && index_of.contains(l.to_node))
+                bandwidth_told |= l.max_mb_per_s.value_or(0) > 0;
+        }
+    }
+
+    std::map<std::pair<uint32_t, uint32_t>, link> links; // the first entry of a pair counts: io_links before p2p_links
+    for (const auto& device : kfd.devices) {
+        const auto from = index_of.find(device.node);
+        if (from == index_of.end())
+            continue;
+        for (const auto& l : device.links) {
+            const auto to = index_of.find(l.to_node);
+            if (to == index_of.end() || to->second == from->second)
+                continue;
+            link direct{from->second, to->second, "", std::nullopt, std::nullopt};
+            if (l.max_mb_per_s.value_or(0) > 0)
+                direct.gb_per_s = static_cast<double>(*l.max_mb_per_s) / 1000.0;
+            if (l.type == kfd_link_xgmi) {
+                if (bandwidth_told ? !direct.gb_per_s.has_value() : l.weight != weight_of_one_hop)
+                    continue;
+                direct.type = "xgmi";
+                direct.links = parallel_links(l);
+            } else if (l.type == kfd_link_pcie) {
+                direct.type = "pcie";
+            } else {
+                continue;
+            }
+            links.try_emplace({direct.from, direct.to}, direct);
+        }
+    }
+    std::vector<link> all;
+    for (auto& [pair, l] : links)
+        all.push_back(std::move(l));
+    return all;
+}
+
+void set_packages(std::vector<gcd>& gcds, const std::vector<link>& links, const pci_view& pci) {
+    const auto serial = [&](const gcd& g) {
+        const pci_gpu* function = at(pci, g.bdf);
+        return function == nullptr ? std::nullopt : function->serial;
+    };
+    std::map<std::string, int> dies_with;
+    for (const auto& g : gcds) {
+        if (const auto s = serial(g))
+            ++dies_with[*s];
+    }
+    const auto two_die = [](const gcd& g) { return g.pci_device && contains(two_die_boards, *g.pci_device); };
+    const auto linked = [&](const gcd& a, const gcd& b) {
+        return std::any_of(links.begin(), links.end(), [&](const link& l) {
+            return l.from == a.index && l.to == b.index && l.links == links_within_package;
+        });
+    };
+    const auto same = [&](const gcd& a, const gcd& b) -> const char* {
+        if (a.bdf == b.bdf)
+            return "pci: partitions of one function";
+        if (!two_die(a) || !two_die(b))
+            return nullptr;
+        if (linked(a, b))
+            return "kfd: four xGMI links between the dies";
+        // A placeholder that all boards carry is no serial number: two dies are all that can share one.
+        const auto s = serial(a);
+        return s && s == serial(b) && dies_with[*s] == 2 ? "pci: serial_number" : nullptr;
+    };
+
+    uint32_t next = 0;
+    for (auto& g : gcds) {
+        if (g.package)
+            continue;
+        const bool alone = g.target && contains(one_function_a_package, g.target->processor);
+        if (alone)
+            take(g, &gcd::package, "package", std::optional(next), "pci: one function is one package");
+        for (auto& other : gcds) {
+            const char* source = other.index == g.index || other.package ? nullptr : same(g, other);
+            if (source == nullptr)
+                continue;
+            take(g, &gcd::package, "package", std::optional(next), source);
+            take(other, &gcd::package, "package", std::optional(next), source);
+        }
+        if (g.package)
+            ++next;
+    }
+}
+
+} // namespace amd_gpu

@@ -1,0 +1,106 @@
+// What a node is, as plain data: its GPU dies, the links between them and what does not add up. Filled by discovery,
+// read by everything above it. It reads nothing itself and keeps every fact in three states: known, or unknown (an
+// empty optional), and never invented.
+#pragma once
+
+#include "target/target.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace amd_gpu {
+
+/// A PCI address. It and the partition number are what identifies a GCD; indices and cardN are run-time properties.
+struct pci_address {
+    uint32_t domain = 0;
+    uint32_t bus = 0;
+    uint32_t device = 0;
+    uint32_t function = 0;
+
+    auto operator<=>(const pci_address&) const = default;
+    /// The address in KFD's and SMI's form: a domain, and bus << 8 | device << 3 | function in the low 16 bits of a
+    /// number (Linux pci.h PCI_DEVID; rocm_smi.h rsmi_dev_pci_id_get). The higher bits are left to the caller.
+    static pci_address from_id(uint64_t domain, uint64_t id);
+    /// "0000:c1:00.0"
+    [[nodiscard]] std::string text() const;
+    /// Reads "0000:c1:00.0"; also without the domain, which is then 0. Nothing on other text.
+    static std::optional<pci_address> parse(std::string_view text);
+};
+
+/// One schedulable GPU die or partition.
+struct gcd {
+    uint32_t index = 0; ///< position in BDF order on this node; for people, never a key
+    pci_address bdf;
+    std::optional<uint32_t> partition;    ///< partition number within its die; unknown when the die is not partitioned
+    std::optional<uint64_t> unique_id;    ///< unknown when the driver gives none or zero
+    std::optional<uint32_t> package;      ///< dies with the same number share a package (OAM)
+    std::optional<target_id> target;      ///< processor and sramecc from KFD; xnack is a mode of the process
+    std::optional<std::string> product;   ///< for display only
+    std::optional<uint32_t> pci_device;   ///< PCI device id, 0x7408
+    std::optional<uint64_t> memory_bytes; ///< local memory (KFD mem_banks)
+    std::optional<uint32_t> compute_units;
+    std::optional<uint32_t> max_clock_mhz;
+    std::optional<uint32_t> numa;         ///< NUMA node of the host's memory closest to it
+    std::vector<uint32_t> cores;          ///< hardware threads (Linux CPU numbers) of its closest L3; empty is unknown
+    std::optional<uint32_t> render_minor; ///< N of /dev/dri/renderD<N>
+    std::optional<uint32_t> kfd_node;
+    std::optional<uint32_t> kfd_gpu_id;
+    std::optional<uint32_t> smi_index;
+    std::optional<double> pcie_gt_per_s; ///< speed of its PCIe link now, 10^9 transfers a second per lane
+    std::optional<uint32_t> pcie_width;  ///< lanes of its PCIe link now
+    std::optional<uint64_t> hive;        ///< xGMI hive; unknown when it is in none
+    bool bound = false;                  ///< amdgpu is bound to the PCI function and KFD knows it
+
+    /// Where each fact above came from: field name -> "kfd: topology/nodes/4/properties gfx_target_version".
+    std::map<std::string, std::string> sources;
+};
+
+/// A direct link between two GCDs, one direction.
+struct link {
+    uint32_t from = 0; ///< index of a gcd
+    uint32_t to = 0;
+    std::string type;               ///< "xgmi" or "pcie"
+    std::optional<uint32_t> links;  ///< how many xGMI links run in parallel
+    std::optional<double> gb_per_s; ///< peak of all of them together in one direction, 1e9 bytes/s
+};
+
+/// Something about the node that an administrator should know.
+struct finding {
+    enum class severity { note, warning, fault };
+    severity level = severity::note;
+    std::string check;              ///< "gpu_count", "driver"
+    std::optional<pci_address> bdf; ///< the device, when it is about one
+    std::string text;               ///< one line: what was seen, what was expected, what to do
+};
+
+/// How many GPUs each source sees. Unknown: the source could not be asked.
+struct source_counts {
+    std::optional<uint32_t> pci;
+    std::optional<uint32_t> kfd;
+    std::optional<uint32_t> smi;
+};
+
+/// A node as discovery found it.
+struct node {
+    std::string name;
+    std::string boot_id;
+    source_counts sources;
+    std::vector<gcd> gcds; ///< in BDF order; includes those that are on PCI but not bound
+    std::vector<link> links;
+    std::vector<finding> findings;
+    std::map<std::string, std::string> versions; ///< "kernel", "driver", "smi"
+};
+
+/// The link from one GCD to another, or null when there is no direct one.
+const link* find_link(const node& where, uint32_t from, uint32_t to);
+
+/// Numbers as the kernel writes CPU lists: {48, 49, 50, 112} is "48-50,112". The input is sorted; empty gives "".
+std::string ranges(const std::vector<uint32_t>& numbers);
+/// "note", "warning" or "fault".
+std::string_view text_of(finding::severity level);
+
+} // namespace amd_gpu

@@ -1,0 +1,75 @@
+// Makes a preparation: from a job's request to its GCDs, its environment and a verdict on both. It knows nothing of Slurm
+// beyond the indices in the request, and of sockets nothing at all.
+#pragma once
+
+#include "configuration/settings.hpp"
+#include "environment/catalogue.hpp"
+#include "health/verdict.hpp"
+#include "node/node.hpp"
+#include "service/exchange.hpp"
+#include "service/single_flight.hpp"
+#include "system/deadline.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <set>
+
+namespace amd_gpu {
+
+/// What the agent did for one job on one node.
+struct preparation {
+    preparation_reply reply;
+    std::string reason; ///< node fault: what Slurm's node reason is to say
+};
+
+/// How often each costly thing was really done.
+struct work_counters {
+    unsigned discoveries = 0;
+    unsigned activations = 0;
+    unsigned probe_children = 0;
+};
+
+class preparer {
+  public:
+    /// `progress` texts tell a waiting user what is going on.
+    using progress = std::function<void(const std::string&)>;
+
+    explicit preparer(const settings& site) : site_(site) {}
+
+    /// The whole way. `granted`: GCDs that were prepared for this job before; they are kept and not probed again.
+    preparation prepare(const preparation_request& request, const std::vector<granted_gcd>* granted, deadline until,
+                        const progress& say);
+
+    /// The node as it is now; discovered anew only when its devices have changed.
+    result<std::shared_ptr<const node>> here(deadline until);
+
+    [[nodiscard]] work_counters counters() const;
+
+  private:
+    struct activated {
+        resolution choice;
+        std::vector<edit> edits;
+    };
+
+    result<std::shared_ptr<const activated>> activate(const std::string& environment,
+                                                      const std::vector<target_id>& devices);
+    preparation probe(preparation so_far, const node& where, probe_level level, deadline until, const progress& say);
+
+    const settings& site_;
+    single_flight<node> discovered_;
+    single_flight<activated> activated_;
+    std::atomic<unsigned> probe_children_ = 0;
+
+    // A GCD is probed by one preparation at a time.
+    std::mutex probing_lock_;
+    std::condition_variable probing_done_;
+    std::set<pci_address> probing_;
+};
+
+/// The node's GCDs in the order of Slurm's gres files: by render minor, as AutoDetect=rsmi lists them. Only those that the
+/// driver is bound to: Slurm never sees the others.
+std::vector<const gcd*> slurm_order(const node& where);
+
+} // namespace amd_gpu

@@ -1,0 +1,60 @@
+// Child processes: started without a shell, watched with a deadline, stopped as a group, and abandoned when even SIGKILL
+// does not end them (a process stuck in the driver). Nobody ever waits for a child without a limit.
+#pragma once
+
+#include "result.hpp"
+#include "system/deadline.hpp"
+#include "system/fd.hpp"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace amd_gpu {
+
+/// Who a child runs as.
+struct identity {
+    uid_t uid = 0;
+    gid_t gid = 0;
+    std::vector<gid_t> groups;
+};
+
+/// What to run.
+struct command {
+    std::vector<std::string> arguments;   ///< [0] is an absolute path: nothing is looked up
+    std::vector<std::string> environment; ///< "NAME=value"; the child gets these and no others
+    std::optional<identity> as;           ///< unchanged when empty
+    std::size_t output_limit = 4U << 20;  ///< bytes of output kept; the rest is read and dropped
+};
+
+/// How a child ended.
+struct child_result {
+    enum class ending { exited, signalled, timed_out, abandoned };
+    ending how = ending::exited;
+    int code = 0;            ///< exit status or signal number
+    std::string output;      ///< its standard output
+    std::string diagnostics; ///< its standard error
+    pid_t pid = 0;
+    std::string stuck_in; ///< for an abandoned child: its state and wait channel ("D kfd_wait_on_events")
+
+    [[nodiscard]] bool succeeded() const { return how == ending::exited && code == 0; }
+    /// "exited with status 3", "was killed by signal 9 (Killed)", "ran past its deadline", "survives SIGKILL (...)".
+    [[nodiscard]] std::string text() const;
+};
+
+/// Runs a child to its end or to the deadline: then TERM, 200 ms later KILL to its process group, and after two more
+/// seconds it is abandoned. `on_line` sees every whole line of standard output as it comes. The child dies with its
+/// parent, has its own process group, /dev/null as standard input and no other descriptor of ours.
+/// Errors: the program cannot be started (not_found, permission).
+result<child_result> run(const command& what, deadline until, const std::function<void(std::string_view)>& on_line = {});
+
+/// Children that were abandoned and still exist, each as "pid state wchan".
+std::vector<std::string> abandoned_children();
+
+/// Looks up a user and its groups. not_found when there is no such user.
+result<identity> identity_of(const std::string& user);
+
+} // namespace amd_gpu

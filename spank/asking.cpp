@@ -1,0 +1,16 @@
+#include "spank/asking.hpp"
+
+namespace amd_gpu {
+
+preparation_request request_for(const request& option) {
+    preparation_request asked;
+    for (const auto& target : option.targets) asked.targets.push_back(target.text());
+    asked.environment = option.environment;
+    asked.probe = option.probe;
+    asked.mask = option.mask;
+    asked.bind = option.bind;
+    asked.verbose = option.verbose;
+    return asked;
+}
+
+} // namespace amd_gpu

@@ -1,0 +1,38 @@
+// What the plugin does in each place where Slurm calls it. plugin.cpp decides which; one file each does it.
+#pragma once
+
+#include "spank/option.hpp"
+#include "spank/plugin_settings.hpp"
+#include "spank/spank_api.hpp"
+
+#include <optional>
+
+namespace amd_gpu {
+
+/// What the plugin remembers within one process.
+struct plugin_state {
+    plugin_settings settings;
+    std::optional<request> option; ///< as the option callback read it; nothing when the option was not given
+};
+plugin_state& state();
+extern spank_option the_option;
+
+/// Set by srun inside an allocation, read in slurmstepd: ending the step must then be enough.
+inline constexpr const char* within_variable = "SLURM_AMD_GPU_WITHIN_ALLOCATION";
+
+// srun, sbatch, salloc, as the user (submit.cpp)
+int submit_init(spank_t spank);
+int submit_option(const char* value);
+int submit_post_option(spank_t spank);
+
+// The prolog and epilog processes, as root (prolog.cpp)
+int job_prolog(spank_t spank);
+int job_epilog(spank_t spank);
+
+// slurmstepd, as root, and the task, as the user (step.cpp)
+int step_option(const char* value);
+int step_post_option(spank_t spank);
+int task_privileged(spank_t spank);
+int task_start(spank_t spank);
+
+} // namespace amd_gpu

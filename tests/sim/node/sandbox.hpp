@@ -1,0 +1,27 @@
+// The private view of a simulated node: a mount namespace in which /sys, /dev, /run, /etc and a few files of /proc are
+// the node's own. It owns every mount; all of them live on tmpfs inside the namespace, so that nothing of the host is
+// touched and nothing is left when the last process ends, however it ends.
+#pragma once
+
+#include "tests/sim/node/identity.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sim {
+
+struct sandbox {
+    std::string faults;      ///< text of the fault file
+    std::string hostname;    ///< empty: the host's name and UTS namespace stay
+    std::string cgroup_root; ///< empty: the host's control groups stay as they are
+    std::string hip;         ///< contents of the simulated libamdhip64; empty: the host's library stays
+    std::string preload;     ///< contents of the preload library; empty: none
+    std::vector<std::pair<std::string, std::string>> binds; ///< source, destination
+};
+
+/// Puts the calling process on the simulated node. Needs root. On failure the process is left in a half-made namespace
+/// and should end.
+status enter(const sandbox& plan, const placed_node& node);
+
+} // namespace sim

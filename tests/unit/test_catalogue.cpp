@@ -1,0 +1,350 @@
+// Environments: their definitions, the variants of them that lie on disk, the choice among these, and the edits of one.
+#include "environment/catalogue.hpp"
+
+#include "environment/prefix.hpp"
+#include "temporary_directory.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace amd_gpu;
+using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
+using kind = edit::kind;
+
+namespace {
+
+target_id target(const std::string& text) {
+    const result<target_id> read = parse_target(text);
+    INFO(text);
+    REQUIRE(read);
+    return *read;
+}
+
+/// A site with one environment, demo, in a directory of its own.
+class site {
+  public:
+    explicit site(const std::vector<std::string>& variants, const std::string& more = "") {
+        for (const std::string& name : variants)
+            directory.make("envs/demo/" + name);
+        definition = directory.write("environments.d/demo.toml",
+                                     "path = \"" + directory.path() + "/envs/demo/{target}\"\n" + more);
+    }
+
+    [[nodiscard]] catalogue known() const {
+        const result<catalogue> read = load_catalogue(directory.path() + "/environments.d");
+        if (!read)
+            FAIL(read.failure().what);
+        return *read;
+    }
+    [[nodiscard]] std::string path(const std::string& below = "") const {
+        return directory.path() + "/envs/demo/" + below;
+    }
+    [[nodiscard]] result<resolution> resolved(const std::vector<std::string>& devices) const {
+        std::vector<target_id> targets;
+        for (const std::string& device : devices)
+            targets.push_back(target(device));
+        return resolve(known(), "demo", targets);
+    }
+    [[nodiscard]] std::vector<std::string> edits(const std::string& name) const {
+        const variant chosen{"demo", "prefix", {target(name)}, path(name)};
+        const result<std::vector<edit>> all = activation_edits(chosen, known().at("demo"));
+        if (!all)
+            return {all.failure().what};
+        std::vector<std::string> texts;
+        for (const edit& change : *all)
+            texts.push_back(change.text());
+        return texts;
+    }
+
+    temporary_directory directory;
+    std::string definition;
+};
+
+/// What is wrong with a definition; its file's name is left out.
+std::string mistakes(const std::string& content, const std::string& name = "demo.toml") {
+    const temporary_directory directory;
+    const std::string file = directory.write(name, content);
+    const result<environment> read = load_environment(file);
+    if (read)
+        return "no mistake";
+    CHECK(read.failure().code == error_code::configuration);
+    std::string what = read.failure().what;
+    for (std::size_t at = what.find(file); at != std::string::npos; at = what.find(file))
+        what.erase(at, file.size());
+    return what;
+}
+
+const std::string good_path = "path = \"/opt/envs/demo/{target}\"\n";
+
+} // namespace
+
+TEST_CASE("a definition is read", "[catalogue]") {
+    const temporary_directory directory;
+    const result<environment> read = load_environment(directory.write("my-env_1.0+x.toml", R"(
+description = "what it is"
+provider = "prefix"
+path = "/opt/{target}/demo"
+targets = ["gfx942:xnack-", "gfx90a"]
+[edits]
+set = { A = "x y", ROCM_PATH = "${prefix}" }
+unset = ["B"]
+prepend = { PATH = "/front:${prefix}/front" }
+append = { CPATH = ["/back", "/end"] }
+)"));
+    REQUIRE(read);
+    CHECK(read->name == "my-env_1.0+x");
+    CHECK(read->description == "what it is");
+    CHECK(read->path == "/opt/{target}/demo");
+    CHECK(read->targets == std::vector<target_id>{target("gfx90a"), target("gfx942:xnack-")});
+    CHECK(read->edits == std::vector<edit>{{kind::unset, "B", ""},
+                                           {kind::set, "A", "x y"},
+                                           {kind::set, "ROCM_PATH", "${prefix}"},
+                                           {kind::append, "CPATH", "/back:/end"},
+                                           {kind::prepend, "PATH", "/front:${prefix}/front"}});
+}
+
+TEST_CASE("mistakes in a definition are named with their line", "[catalogue]") {
+    CHECK(mistakes(good_path) == "no mistake");
+    CHECK_THAT(mistakes(""), StartsWith(": path is missing"));
+    CHECK(mistakes("path = \"opt/{target}\"") == ":1: path must be absolute");
+    CHECK_THAT(mistakes("path = \"/opt/demo\""), StartsWith(":1: path must hold {target}"));
+    CHECK_THAT(mistakes("path = \"/opt/{target}/{target}\""), Contains("only once"));
+    CHECK_THAT(mistakes("path = \"/opt/my stack/{target}\""), Contains("white space"));
+    CHECK_THAT(mistakes("path = \"/opt/a:b/{target}\""), Contains("':'"));
+    CHECK_THAT(mistakes("path = \"\""), Contains("path must be absolute"));
+    CHECK(mistakes("path = 1") == ":1: path must be a text, not a whole number");
+    CHECK(mistakes(good_path + "provder = \"prefix\"") == ":2: unknown key \"provder\"; did you mean provider?");
+    CHECK(mistakes(good_path + "provider = \"guix\"") == ":2: unknown provider \"guix\"; known: prefix");
+    CHECK(mistakes(good_path + "targets = [\"gfx90a\",\n\"gfx90b\"]") ==
+          ":3: " + parse_target("gfx90b").failure().what);
+    CHECK(mistakes(good_path + "targets = [\"gfx90a\", \"gfx90a\"]") == ":2: target gfx90a is named twice");
+    CHECK_THAT(mistakes(good_path + "targets = []"), Contains("must be a list of targets"));
+    CHECK_THAT(mistakes(good_path + "targets = \"gfx90a\""), Contains("must be a list of targets"));
+    CHECK_THAT(mistakes(good_path + "targets = [1]"), Contains("targets must hold texts"));
+    CHECK_THAT(mistakes(good_path + "edits = 1"), Contains("edits must be a table"));
+    CHECK_THAT(mistakes(good_path, "my env.toml"), Contains("the name of an environment"));
+}
+
+TEST_CASE("mistakes in edits are named with their line", "[catalogue]") {
+    const std::string start = good_path + "[edits]\n";
+    CHECK(mistakes(start + "prepnd = { A = \"/x\" }") ==
+          ":3: unknown table of edits \"prepnd\"; did you mean prepend?");
+    CHECK(mistakes(start + "set = { LD_PRELOAD = \"/x.so\" }") ==
+          ":3: \"LD_PRELOAD\" may not be edited by an environment");
+    CHECK_THAT(mistakes(start + "unset = [\"ROCR_VISIBLE_DEVICES\"]"), Contains("may not be edited"));
+    CHECK_THAT(mistakes(start + "prepend = { \"A B\" = \"/x\" }"), Contains("may not be edited"));
+    CHECK_THAT(mistakes(start + "unset = \"A\""), Contains("unset must be a list of names"));
+    CHECK_THAT(mistakes(start + "unset = [1]"), Contains("unset must hold names"));
+    CHECK_THAT(mistakes(start + "unset = [\"A\", \"A\"]"), Contains("A is named twice"));
+    CHECK_THAT(mistakes(start + "unset = [\"A\"]\nset = { A = \"1\" }"), Contains("A is both set and unset"));
+    CHECK_THAT(mistakes(start + "set = [\"A\"]"), Contains("set must be a table"));
+    CHECK_THAT(mistakes(start + "set = { A = 1 }"), Contains("set.A must be a text, not a whole number"));
+    CHECK_THAT(mistakes(start + "set = { A = [\"x\"] }"), Contains("set.A must be a text, not a list"));
+    CHECK_THAT(mistakes(start + "prepend = { A = [1] }"), Contains("prepend.A must be a text or a list of texts"));
+    CHECK_THAT(mistakes(start + "prepend = { A = \"\" }"), Contains("the value of A adds nothing"));
+    CHECK_THAT(mistakes(start + "append = { A = [] }"), Contains("the value of A adds nothing"));
+    CHECK_THAT(mistakes(start + "prepend = { PATH = \"bin\" }"), Contains("relative path"));
+    CHECK_THAT(mistakes(start + "prepend = { LD_LIBRARY_PATH = \"/x:.\" }"), Contains("relative path"));
+    CHECK_THAT(mistakes(start + "set = { PATH = \"/bin:\" }"), Contains("current directory"));
+    CHECK_THAT(mistakes(start + "set = { A = \"${HOME}/x\" }"), Contains("${prefix}, the only name known"));
+    CHECK_THAT(mistakes(start + "set = { A = \"${prefix}${prefi}\" }"), Contains("the only name known"));
+    CHECK_THAT(mistakes(start + "set = { A = \"a\\nb\" }"), Contains("control character"));
+    CHECK_THAT(mistakes(start + "set = { A = \"" + std::string(longest_variable, 'x') + "\" }"),
+               Contains("longer than"));
+    CHECK(mistakes(start + "set = { A = \"$x $ORIGIN\", B = \"\" }\nprepend = { A = \"x\" }") == "no mistake");
+}
+
+TEST_CASE("a catalogue holds every definition of its directory", "[catalogue]") {
+    const temporary_directory directory;
+    CHECK(load_catalogue(directory.path() + "/none")->empty());
+    directory.write("a.toml", good_path);
+    directory.write("b.toml", good_path);
+    directory.write("c.toml.example", "nonsense");
+    directory.write(".d.toml", "nonsense");
+    const result<catalogue> good = load_catalogue(directory.path());
+    REQUIRE(good);
+    CHECK(good->size() == 2);
+    CHECK(good->at("a").file == directory.path() + "/a.toml");
+
+    const std::string bad = directory.write("e.toml", "x = 1");
+    const std::string worse = directory.write("f.toml", good_path + "y = 1");
+    const result<catalogue> wrong = load_catalogue(directory.path());
+    REQUIRE_FALSE(wrong);
+    CHECK_THAT(wrong.failure().what, Contains(bad + ":1: ") && Contains("\n" + worse + ":2: "));
+    const result<catalogue> no_directory = load_catalogue(bad);
+    REQUIRE_FALSE(no_directory);
+    CHECK(no_directory.failure().code == error_code::configuration);
+}
+
+TEST_CASE("variants are the directories named for a target", "[catalogue]") {
+    const site demo({"gfx90a", "gfx942-xnack_off", "gfx942-sramecc_on-xnack_on", "gfx9-4-generic",
+                     "gfx9-4-generic-xnack_on", "bin", "gfx", "gfx90b", "GFX1030", "gfx90a.old", "gfx942-xnack_maybe",
+                     "gfx1030-xnack_on"});
+    demo.directory.write("envs/demo/gfx1100", "a file");
+    std::vector<std::string> found;
+    for (const prefix_variant& one : prefix_variants(demo.known().at("demo"))) {
+        CHECK(one.unusable.empty());
+        CHECK(one.found.targets.size() == 1);
+        CHECK(is_directory(one.found.path));
+        found.push_back(one.found.targets.front().text());
+    }
+    std::sort(found.begin(), found.end());
+    CHECK(found == std::vector<std::string>{"gfx9-4-generic", "gfx9-4-generic:xnack+", "gfx90a",
+                                            "gfx942:sramecc+:xnack+", "gfx942:xnack-"});
+}
+
+TEST_CASE("the target may be any part of a path", "[catalogue]") {
+    const temporary_directory directory;
+    directory.make("a-gfx90a-z/rocm");
+    directory.make("a-gfx942-z/other");
+    directory.make("gfx908");
+    environment of;
+    of.name = "demo";
+    of.path = directory.path() + "/a-{target}-z/rocm";
+    const std::vector<prefix_variant> found = prefix_variants(of);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].found == variant{"demo", "prefix", {target("gfx90a")}, directory.path() + "/a-gfx90a-z/rocm"});
+}
+
+TEST_CASE("the best variant is chosen and the others are explained", "[catalogue]") {
+    const site demo({"gfx90a", "gfx942"});
+    const result<resolution> choice = demo.resolved({"gfx90a:sramecc+", "gfx90a:sramecc+"});
+    REQUIRE(choice);
+    CHECK(choice->chosen == variant{"demo", "prefix", {target("gfx90a")}, demo.path("gfx90a")});
+    CHECK(choice->how == fit::any_mode);
+    CHECK(choice->explanation == "gfx90a:sramecc+ <- variant gfx90a; rejected: gfx942 (processor differs)");
+
+    const site exact({"gfx90a", "gfx90a-xnack_off", "gfx90a-xnack_on"});
+    const result<resolution> better = exact.resolved({"gfx90a:sramecc+:xnack-"});
+    REQUIRE(better);
+    CHECK(better->chosen.path == exact.path("gfx90a-xnack_off"));
+    CHECK_THAT(better->explanation, Contains("gfx90a:xnack+ (device has xnack-)"));
+
+    const site generic({"gfx9-4-generic"});
+    CHECK(generic.resolved({"gfx942:sramecc+", "gfx950:sramecc+"})->how == fit::generic);
+}
+
+TEST_CASE("a directory with a colon in its name is explained, not used", "[catalogue]") {
+    const site demo({"gfx90a", "gfx90a:xnack-"});
+    const result<resolution> choice = demo.resolved({"gfx90a:sramecc+:xnack-"});
+    REQUIRE(choice);
+    CHECK(choice->chosen.path == demo.path("gfx90a"));
+    CHECK_THAT(choice->explanation, Contains("gfx90a:xnack- (PATH cannot hold a ':', rename it to gfx90a-xnack_off)"));
+
+    const site both({"gfx90a-xnack_off", "gfx90a:xnack-"});
+    CHECK(both.resolved({"gfx90a:sramecc+:xnack-"})->chosen.path == both.path("gfx90a-xnack_off"));
+    CHECK(both.resolved({"gfx90a:sramecc+:xnack-"})->rejected.empty());
+
+    const site named({"gfx90a:xnack-"}, "targets = [\"gfx90a:xnack-\"]");
+    const result<resolution> none = named.resolved({"gfx90a:sramecc+:xnack-"});
+    REQUIRE_FALSE(none);
+    CHECK_THAT(none.failure().what, Contains("rename it to gfx90a-xnack_off"));
+}
+
+TEST_CASE("only the targets that a definition names are offered", "[catalogue]") {
+    const site demo({"gfx90a", "gfx942"}, "targets = [\"gfx90a\", \"gfx950\"]");
+    CHECK(demo.resolved({"gfx90a:sramecc+"}));
+    const result<resolution> none = demo.resolved({"gfx942:sramecc+"});
+    REQUIRE_FALSE(none);
+    CHECK_THAT(none.failure().what,
+               Contains("gfx90a (processor differs)") && Contains("gfx950 (no directory " + demo.path("gfx950") + ")"));
+}
+
+TEST_CASE("who gets no variant is told why and what to do, in one line", "[catalogue]") {
+    const site demo({"gfx90a", "gfx942"});
+    const result<resolution> none = demo.resolved({"gfx1030"});
+    REQUIRE_FALSE(none);
+    CHECK(none.failure().code == error_code::usage);
+    CHECK(none.failure().what ==
+          "environment demo has no variant for gfx1030: gfx90a (processor differs), gfx942 (processor "
+          "differs); ask for nodes whose GPUs it fits, or have it built in " +
+              demo.path("gfx1030"));
+    const result<resolution> mixed = demo.resolved({"gfx90a:sramecc+", "gfx942:sramecc+"});
+    REQUIRE_FALSE(mixed);
+    CHECK_THAT(mixed.failure().what,
+               Contains("no variant for gfx90a:sramecc+,gfx942:sramecc+: ") && !Contains("built in"));
+
+    const site empty({});
+    CHECK_THAT(empty.resolved({"gfx90a:sramecc+"}).failure().what,
+               Contains("no directory matches " + empty.path("{target}")));
+
+    const result<resolution> typo = resolve(demo.known(), "dmeo", {target("gfx90a")});
+    REQUIRE_FALSE(typo);
+    CHECK(typo.failure().code == error_code::usage);
+    CHECK(typo.failure().what == "no environment \"dmeo\"; did you mean demo?");
+    CHECK(resolve(demo.known(), "unlike", {target("gfx90a")}).failure().what ==
+          "no environment \"unlike\"; there are: demo");
+    CHECK_THAT(resolve({}, "demo", {target("gfx90a")}).failure().what, Contains("this site has defined none"));
+    CHECK_THAT(resolve(demo.known(), "demo", {}).failure().what, Contains("no GPU is known"));
+    const std::string hostile = resolve(demo.known(), std::string(10000, 'x') + "\n", {}).failure().what;
+    CHECK(hostile.size() < 300);
+    CHECK(hostile.find('\n') == std::string::npos);
+}
+
+TEST_CASE("the directories of a variant become edits", "[catalogue]") {
+    const site demo({"gfx90a/bin", "gfx90a/lib/pkgconfig", "gfx90a/lib/cmake", "gfx90a/lib/python3.11/site-packages",
+                     "gfx90a/lib64", "gfx90a/include", "gfx90a/share/man", "gfx90a/share/pkgconfig", "gfx90a/sbin"});
+    const std::string p = demo.path("gfx90a");
+    CHECK(demo.edits("gfx90a") ==
+          std::vector<std::string>{
+              "prepend PATH=" + p + "/bin", "prepend LD_LIBRARY_PATH=" + p + "/lib:" + p + "/lib64",
+              "prepend LIBRARY_PATH=" + p + "/lib:" + p + "/lib64", "prepend CPATH=" + p + "/include",
+              "prepend MANPATH=" + p + "/share/man",
+              "prepend PKG_CONFIG_PATH=" + p + "/lib/pkgconfig:" + p + "/share/pkgconfig",
+              "prepend CMAKE_PREFIX_PATH=" + p, "prepend PYTHONPATH=" + p + "/lib/python3.11/site-packages"});
+    const site bare({"gfx90a"});
+    CHECK(bare.edits("gfx90a").empty());
+    const site pythons({"gfx90a/lib/python3.11/site-packages", "gfx90a/lib/python3.12/site-packages"});
+    CHECK(pythons.edits("gfx90a").size() == 2); // the two of lib; which Python is meant, nobody knows
+}
+
+TEST_CASE("an activate.toml and the definition come after the directories", "[catalogue]") {
+    const site demo({"gfx90a/bin"}, "[edits]\nset = { A = \"site ${prefix}\" }\n");
+    const std::string p = demo.path("gfx90a");
+    demo.directory.write(
+        "envs/demo/gfx90a/activate.toml",
+        "set = { A = \"variant\", B = \"${prefix}:${prefix}/x\" }\nprepend.PATH = \"${prefix}/tools\"\n");
+    CHECK(demo.edits("gfx90a") == std::vector<std::string>{"prepend PATH=" + p + "/bin", "set A=variant",
+                                                           "set B=" + p + ":" + p + "/x",
+                                                           "prepend PATH=" + p + "/tools", "set A=site " + p});
+    demo.directory.write("envs/demo/gfx90a/activate.toml", "replace_defaults = true\nunset = [\"C\"]\n");
+    CHECK(demo.edits("gfx90a") == std::vector<std::string>{"unset C", "set A=site " + p});
+}
+
+TEST_CASE("an activate.toml is read strictly", "[catalogue]") {
+    const site demo({"gfx90a/bin"});
+    const auto with = [&](const std::string& content) {
+        const std::string file = demo.directory.write("envs/demo/gfx90a/activate.toml", content);
+        const variant chosen{"demo", "prefix", {target("gfx90a")}, demo.path("gfx90a")};
+        const result<std::vector<edit>> all = activation_edits(chosen, demo.known().at("demo"));
+        REQUIRE_FALSE(all);
+        CHECK(all.failure().code == error_code::configuration);
+        CHECK_THAT(all.failure().what, StartsWith(file + ":"));
+        return all.failure().what.substr(file.size());
+    };
+    CHECK(with("\nset = { SLURM_JOB_ID = \"1\" }") == ":2: \"SLURM_JOB_ID\" may not be edited by an environment");
+    CHECK(with("replace_default = true") == ":1: unknown key \"replace_default\"; did you mean replace_defaults?");
+    CHECK(with("replace_defaults = 1") == ":1: replace_defaults must be true or false");
+    CHECK_THAT(with("set = "), StartsWith(":1: "));
+}
+
+TEST_CASE("builds get the processors of the job, each once", "[catalogue]") {
+    CHECK(build_target_edits({}).empty());
+    const std::vector<edit> edits =
+        build_target_edits({target("gfx942:sramecc+"), target("gfx90a:sramecc+:xnack-"), target("gfx90a:xnack+")});
+    CHECK(edits == std::vector<edit>{{kind::set, "AMDGPU_TARGETS", "gfx90a;gfx942"},
+                                     {kind::set, "GPU_TARGETS", "gfx90a;gfx942"},
+                                     {kind::set, "PYTORCH_ROCM_ARCH", "gfx90a;gfx942"},
+                                     {kind::set, "HCC_AMDGPU_TARGET", "gfx90a,gfx942"}});
+}
+
+TEST_CASE("the example of a definition is a good one", "[catalogue]") {
+    const result<environment> read = load_environment("etc/environments.d/example.toml.example");
+    INFO("tests run in the root of the source tree");
+    if (!read)
+        FAIL(read.failure().what);
+}
