@@ -63,12 +63,14 @@ plugin_libs     := -static-libstdc++ -static-libgcc
 programs        := $(build)/bin/amd-gpu-agent $(build)/bin/amd-gpu-probe
 plugin          := $(build)/lib/amd_gpu.so
 simulator       := $(build)/bin/amd-gpu-sim $(build)/sim/libamdhip64.so.5 $(build)/sim/preload.so
-demo_program    := $(build)/demo/where-am-i
+demo_targets    := gfx90a gfx942
+demo_program    := $(foreach target,$(demo_targets),$(build)/demo/envs/demo/$(target)/bin/where-am-i)
 unit_tests      := $(build)/tests/unit
 
-.PHONY: all deps check check-long demo bench lint format install uninstall clean cluster-parts
+.PHONY: all test-parts deps demo check check-long bench lint format install uninstall clean FORCE
 all: $(programs) $(plugin)
-cluster-parts: all $(simulator) $(demo_program)
+# What the demo and the tests need beside the product.
+test-parts: all $(simulator) $(demo_program) $(unit_tests)
 
 # ---- compiling -----------------------------------------------------------------------------------------------------
 # Objects depend on this file, which changes only when the way of compiling does.
@@ -158,6 +160,115 @@ $(unit_tests): $(call objects,$(unit_sources) $(agent_sources) $(filter-out prob
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^ $(agent_libs)
+
+# An environment in two variants: a program, and a library that knows which variant it belongs to.
+.PRECIOUS: $(build)/demo/envs/demo/%/lib/libdemo.so
+$(build)/demo/envs/demo/%/lib/libdemo.so: tests/demo/library.cpp tests/demo/library.hpp
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -shared -std=c++20 -fPIC $(warnings) $(CXXFLAGS) -DDEMO_TARGET='"$*"' -o $@ $<
+
+$(build)/demo/envs/demo/%/bin/where-am-i: tests/demo/where-am-i.cpp $(build)/demo/envs/demo/%/lib/libdemo.so
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++20 $(warnings) $(CXXFLAGS) -o $@ $< -L$(build)/demo/envs/demo/$*/lib -ldemo -ldl
+
+# Both commands of the README work on a bare Debian 12: they install what is missing before they build.
+demo check: have-deps
+	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts
+	@tests/$(if $(filter demo,$@),demo/demo,run) $(build)
+
+# The long parts: the unit and simulated-node tests under the sanitizers, and some minutes of fuzzing.
+check-long: check
+	@$(MAKE) --no-print-directory SANITIZE=address,undefined sanitized
+	@$(MAKE) --no-print-directory SANITIZE=thread sanitized
+	@$(MAKE) --no-print-directory fuzz
+
+# rocm_smi is built without sanitizers and is run in a child; the preload library must come before theirs.
+.PHONY: sanitized
+sanitized: $(unit_tests) $(programs) $(simulator)
+	@ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 tests/run $(build) unit simulated
+
+bench: have-deps
+	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts
+	@tests/bench/bench $(build)
+
+# ---- fuzzing -------------------------------------------------------------------------------------------------------
+fuzz_seconds ?= 60
+fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(wildcard tests/fuzz/*.cpp))
+$(build)/fuzz/%: tests/fuzz/%.cpp $(shared_sources) $(plugin_pure_sources)
+	$(call say,FUZZER,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. -Iagent -o $@ $(filter %.cpp,$^)
+
+.PHONY: fuzz
+fuzz: $(fuzzers)
+	@for fuzzer in $(fuzzers); do echo "fuzzing $$fuzzer for $(fuzz_seconds) s"; \
+		$$fuzzer -max_total_time=$(fuzz_seconds) -max_len=16384 -print_final_stats=1 2>&1 | grep -E '^stat::number_of|ERROR|SUMMARY' ; \
+		test $${PIPESTATUS:-0} -eq 0 || exit 1; done
+
+# ---- packages ------------------------------------------------------------------------------------------------------
+build_packages := g++ libhwloc-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libslurm-dev \
+                  clang-19 lld-19 llvm-19 clang-tools-19
+run_packages   := librocm-smi64-1 libamdhip64-5
+test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 strace mandoc binutils
+lint_packages  := clang-format-19 clang-tidy-19 libclang-rt-19-dev
+all_packages   := $(build_packages) $(run_packages) $(test_packages) $(lint_packages)
+missing_packages = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(all_packages) 2>/dev/null | \
+                   awk '$$1 == "ii" { have[$$2] = 1 } END { n = split("$(all_packages)", want, " "); for (i = 1; i <= n; i++) if (!(want[i] in have)) print want[i] }')
+
+# RUNLEVEL=1 keeps Debian from starting munged and Slurm's daemons: the tests start their own.
+deps:
+	@missing="$(missing_packages)"; \
+	if [ -z "$$missing" ]; then echo 'all packages are installed'; \
+	elif [ "$$(id -u)" -ne 0 ]; then echo "to be installed by root: apt-get install --no-install-recommends" $$missing; exit 1; \
+	else apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $$missing >/dev/null \
+		&& echo "installed:" $$missing; fi
+
+.PHONY: have-deps
+have-deps:
+	@test -z "$(missing_packages)" || $(MAKE) --no-print-directory deps
+
+# ---- style ---------------------------------------------------------------------------------------------------------
+all_sources := $(shell git ls-files '*.cpp' '*.hpp' '*.hip' 2>/dev/null)
+lint: have-deps
+	@$(CLANG_FORMAT) --dry-run --Werror $(all_sources)
+	@$(CLANG_TIDY) --quiet $(filter agent/%.cpp spank/%.cpp probes/%.cpp,$(all_sources)) -- -std=c++20 -I. -Iagent -DAMD_GPU_VERSION='"$(version)"'
+	@mandoc -Tlint -W warning man/*.[0-9]
+
+format:
+	$(CLANG_FORMAT) -i $(all_sources)
+
+# ---- installing ----------------------------------------------------------------------------------------------------
+# Slurm's plugin directory: what the caller says, else what Slurm itself says, else where distributions put it.
+SLURM_PLUGIN_DIR ?= $(firstword $(shell pkg-config --variable=plugindir slurm 2>/dev/null) \
+                    $(shell scontrol show config 2>/dev/null | awk '$$1 == "PluginDir" { print $$3 }') \
+                    $(wildcard /usr/lib/x86_64-linux-gnu/slurm-wlm /usr/lib/x86_64-linux-gnu/slurm /usr/lib64/slurm))
+
+install: all
+	@test -n "$(SLURM_PLUGIN_DIR)" || { echo 'where are the plugins of Slurm? make install SLURM_PLUGIN_DIR=/...'; exit 1; }
+	$(INSTALL) -D -m 755 $(build)/bin/amd-gpu-agent $(DESTDIR)$(sbindir)/amd-gpu-agent
+	$(INSTALL) -D -m 755 $(build)/bin/amd-gpu-probe $(DESTDIR)$(libexecdir)/amd-gpu-probe
+	@# Into place by rename: jobs that are starting map the old file or the new one, never half of one.
+	$(INSTALL) -D -m 755 $(plugin) $(DESTDIR)$(SLURM_PLUGIN_DIR)/.amd_gpu.so.new
+	mv -f $(DESTDIR)$(SLURM_PLUGIN_DIR)/.amd_gpu.so.new $(DESTDIR)$(SLURM_PLUGIN_DIR)/amd_gpu.so
+	for page in man/*.[0-9]; do $(INSTALL) -D -m 644 $$page $(DESTDIR)$(mandir)/man$${page##*.}/$${page##*/} || exit 1; done
+	for file in etc/floors/*.toml; do $(INSTALL) -D -m 644 $$file $(DESTDIR)$(sysconfdir)/amd-gpu/floors/$${file##*/} || exit 1; done
+	$(INSTALL) -d $(DESTDIR)$(sysconfdir)/amd-gpu/environments.d
+	$(INSTALL) -D -m 644 etc/environments.d/example.toml.example $(DESTDIR)$(docdir)/examples/environment.toml
+	$(INSTALL) -D -m 644 etc/plugstack.conf.example $(DESTDIR)$(docdir)/examples/plugstack.conf
+	sed 's|@sbindir@|$(sbindir)|' etc/amd-gpu-agent.service > $(build)/amd-gpu-agent.service
+	$(INSTALL) -D -m 644 $(build)/amd-gpu-agent.service $(DESTDIR)$(unitdir)/amd-gpu-agent.service
+	$(INSTALL) -D -m 644 etc/amd-gpu-agent.socket $(DESTDIR)$(unitdir)/amd-gpu-agent.socket
+	@# A site's settings are never overwritten.
+	test -e $(DESTDIR)$(sysconfdir)/amd-gpu/amd-gpu.toml || $(INSTALL) -D -m 644 etc/amd-gpu.toml $(DESTDIR)$(sysconfdir)/amd-gpu/amd-gpu.toml
+
+uninstall:
+	@grep -qsr amd_gpu.so /etc/slurm/plugstack.conf /etc/slurm/plugstack.conf.d && echo 'take amd_gpu.so out of plugstack.conf first' && exit 1 || true
+	rm -f $(DESTDIR)$(SLURM_PLUGIN_DIR)/amd_gpu.so $(DESTDIR)$(sbindir)/amd-gpu-agent $(DESTDIR)$(libexecdir)/amd-gpu-probe
+	rm -f $(patsubst man/%,$(DESTDIR)$(mandir)/man?/%,$(wildcard man/*.[0-9]))
+	rm -f $(DESTDIR)$(unitdir)/amd-gpu-agent.service $(DESTDIR)$(unitdir)/amd-gpu-agent.socket
+	rm -rf $(DESTDIR)$(docdir)
 
 clean:
 	rm -rf build

@@ -6,7 +6,7 @@ setup() {
     clean_cluster
 }
 
-readonly gcd3=0000:d9:00.0
+readonly gcd3=0000:ce:00.0
 
 # A batch job on so many nodes that notes each start of its script; prints its id.
 submit() {
@@ -67,7 +67,7 @@ TEXT
     [ "$status" -ne 0 ]
     ((SECONDS - begin < 40))
     drained n0
-    [[ $(reason_of n0) == *0000:d6:00.0* || $(reason_of n0) == *0000:d5:00.0* || $(reason_of n0) == *"GCD 2"* ]]
+    [[ $(reason_of n0) == *0000:c9:00.0* ]]
     nothing_left() { [[ -z $(processes_on n0 amd-gpu-probe) ]]; }
     within 5 nothing_left
 }
