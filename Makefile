@@ -73,10 +73,12 @@ all: $(programs) $(plugin)
 test-parts: all $(simulator) $(demo_program) $(unit_tests)
 
 # ---- compiling -----------------------------------------------------------------------------------------------------
-# Objects depend on this file, which changes only when the way of compiling does.
+# Objects depend on this file, which changes only when the way of compiling does. The text is expanded here and now: a
+# prerequisite would see the variables of whichever target asks first.
+flags_text := $(CXX) $(compile) $(CPPFLAGS) $(CXXFLAGS)
 $(build)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CXX) $(compile) $(CPPFLAGS) $(CXXFLAGS)' | cmp -s - $@ || echo '$(CXX) $(compile) $(CPPFLAGS) $(CXXFLAGS)' > $@
+	@echo '$(flags_text)' | cmp -s - $@ || echo '$(flags_text)' > $@
 FORCE:
 
 $(build)/obj/%.o: %.cpp $(build)/flags
@@ -86,6 +88,8 @@ $(build)/obj/%.o: %.cpp $(build)/flags
 
 # Catch2's header and the simulator's data need a little more room than the product's own code.
 $(call objects,$(unit_sources)): compile += -Itests -Iprobes -Wno-conversion
+# The plugin is loaded by every srun and every step: small before fast.
+$(call objects,$(plugin_sources) $(shared_sources)): compile += -ffunction-sections -fdata-sections -Os
 # Every program of a simulated node loads the preload library: libc alone, no exceptions, never a sanitizer.
 $(call objects,$(preload_sources)): sanitize :=
 $(call objects,$(preload_sources)): compile += -fno-exceptions -fno-rtti
@@ -189,8 +193,13 @@ check-long: check
 sanitized: $(unit_tests) $(programs) $(simulator)
 	@ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 tests/run $(build) unit simulated
 
+$(build)/bench/load-time: tests/bench/load-time.cpp
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++20 $(warnings) $(CXXFLAGS) -o $@ $< -ldl
+
 bench: have-deps
-	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts
+	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts $(build)/bench/load-time
 	@tests/bench/bench $(build)
 
 # ---- fuzzing -------------------------------------------------------------------------------------------------------
@@ -211,7 +220,7 @@ fuzz: $(fuzzers)
 build_packages := g++ libhwloc-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libslurm-dev \
                   clang-19 lld-19 llvm-19 clang-tools-19
 run_packages   := librocm-smi64-1 libamdhip64-5
-test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 strace mandoc binutils
+test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 strace mandoc binutils hwloc-nox shellcheck jq
 lint_packages  := clang-format-19 clang-tidy-19 libclang-rt-19-dev
 all_packages   := $(build_packages) $(run_packages) $(test_packages) $(lint_packages)
 missing_packages = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(all_packages) 2>/dev/null | \

@@ -6,30 +6,18 @@
 #include <cstdio>
 #include <exception>
 
-namespace amd_gpu {
-
-int report(const error& failure) {
-    std::fprintf(stderr, "amd-gpu-agent: %s\n", failure.what.c_str());
-    switch (failure.code) {
-    case error_code::usage: return exit_usage;
-    case error_code::configuration: return exit_configuration;
-    default: return exit_unavailable;
-    }
-}
-
-} // namespace amd_gpu
-
 int main(int argc, char** argv) {
     using namespace amd_gpu;
     command_context context;
-    CLI::App app("AMD GPUs for Slurm jobs: finds them, tests them, and prepares what a job needs on them.", "amd-gpu-agent");
+    CLI::App app("AMD GPUs for Slurm jobs: finds them, tests them, and prepares what a job needs on them.",
+                 "amd-gpu-agent");
     app.set_version_flag("--version", AMD_GPU_VERSION);
     app.add_option("--config", context.configuration, "configuration file")->capture_default_str();
     app.require_subcommand(1);
     app.fallthrough();
     try {
-        for (const auto add : {add_discover, add_targets, add_resolve, add_probe, add_prepare, add_status, add_config, add_serve,
-                               add_read_smi})
+        for (const auto add : {add_discover, add_targets, add_resolve, add_probe, add_prepare, add_status, add_config,
+                               add_serve, add_read_smi})
             add(app, context);
         app.parse(argc, argv);
         return context.exit_status;

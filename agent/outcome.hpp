@@ -22,7 +22,8 @@ constexpr std::string_view text_of(outcome how) {
 
 constexpr std::optional<outcome> parse_outcome(std::string_view text) {
     for (std::size_t i = 0; i < outcome_names.size(); ++i)
-        if (outcome_names[i] == text) return static_cast<outcome>(i);
+        if (outcome_names[i] == text)
+            return static_cast<outcome>(i);
     return std::nullopt;
 }
 

@@ -1,5 +1,6 @@
 // Errors as values: result<T> holds a T or an error. The agent, the probes and the plugin share this one vocabulary, so
-// that no exception is needed across their layers. It owns nothing else and depends on nothing but the standard library.
+// that no exception is needed across their layers. It owns nothing else and depends on nothing but the standard
+// library.
 #pragma once
 
 #include <string>
@@ -33,8 +34,10 @@ struct error {
 template<typename T>
 class [[nodiscard]] result {
   public:
-    result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    result(error failure) : state_(std::in_place_index<1>, std::move(failure)) {}
+    result(T value)
+        : state_(std::in_place_index<0>, std::move(value)) {}
+    result(error failure)
+        : state_(std::in_place_index<1>, std::move(failure)) {}
 
     explicit operator bool() const { return state_.index() == 0; }
     T& operator*() & { return std::get<0>(state_); }

@@ -29,18 +29,22 @@ class cpu_mask {
 /// The CPUs that this process could bind itself to: what the kernel leaves of "all of them", which is the cpuset's.
 cpu_mask cpuset_of(const cpu_mask& now) {
     cpu_mask all;
-    for (std::size_t cpu = 0; cpu < most_cpus; ++cpu) all.add(cpu);
+    for (std::size_t cpu = 0; cpu < most_cpus; ++cpu)
+        all.add(cpu);
     cpu_mask allowed;
-    if (!all.use() || !allowed.load()) return now;
+    if (!all.use() || !allowed.load())
+        return now;
     return now.use() ? allowed : cpu_mask();
 }
 
 } // namespace
 
 std::string bind_closest(const std::vector<uint32_t>& closest) {
-    if (closest.empty()) return "which cores are closest to its GCDs is not known, so it was not bound";
+    if (closest.empty())
+        return "which cores are closest to its GCDs is not known, so it was not bound";
     cpu_mask now;
-    if (!now.load()) return "its cores cannot be read, so it was not bound";
+    if (!now.load())
+        return "its cores cannot be read, so it was not bound";
     const cpu_mask cpuset = cpuset_of(now);
     // A cpuset of the whole machine fences nothing in: then only what Slurm bound the task to is known to be its own.
     const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
@@ -48,8 +52,10 @@ std::string bind_closest(const std::vector<uint32_t>& closest) {
     const cpu_mask& allowed = fenced ? cpuset : now;
     cpu_mask wanted;
     for (const uint32_t cpu : closest)
-        if (cpu < most_cpus && allowed.has(cpu)) wanted.add(cpu);
-    if (wanted.count() == 0) return "none of the cores that it may use is close to its GCDs";
+        if (cpu < most_cpus && allowed.has(cpu))
+            wanted.add(cpu);
+    if (wanted.count() == 0)
+        return "none of the cores that it may use is close to its GCDs";
     return wanted.use() ? std::string() : "it could not be bound to its closest cores";
 }
 

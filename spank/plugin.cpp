@@ -1,5 +1,5 @@
-// The SPANK plugin's entry points: which callback in which context does what. Nothing else is decided here. No exception
-// leaves a callback, and a callback of a job that does not ask for us returns before it does any I/O.
+// The SPANK plugin's entry points: which callback in which context does what. Nothing else is decided here. No
+// exception leaves a callback, and a callback of a job that does not ask for us returns before it does any I/O.
 
 #include "spank/contexts.hpp"
 
@@ -63,8 +63,11 @@ int option_given(int, const char* value, int) {
 spank_option the_option{
     const_cast<char*>("amd-gpu"),
     const_cast<char*>("ITEM[,ITEM...]"),
-    const_cast<char*>("prepare the job's AMD GPUs: auto, target IDs to accept, env=NAME, probe=LEVEL, ... (--amd-gpu=help)"),
-    1, 0, option_given};
+    const_cast<char*>(
+        "prepare the job's AMD GPUs: auto, target IDs to accept, env=NAME, probe=LEVEL, ... (--amd-gpu=help)"),
+    1,
+    0,
+    option_given};
 
 } // namespace amd_gpu
 
@@ -76,8 +79,10 @@ extern "C" {
 int slurm_spank_init(spank_t spank, int count, char** words) {
     return guarded("slurm_spank_init", [&] {
         const bool local = submitting();
-        if (!local && spank_remote(spank) != 1) return 0; // slurmd itself
-        if (read_settings(count, words) != 0) return local ? -1 : 0;
+        if (!local && spank_remote(spank) != 1)
+            return 0; // slurmd itself
+        if (read_settings(count, words) != 0)
+            return local ? -1 : 0;
         if (spank_option_register(spank, &the_option) != ESPANK_SUCCESS) {
             slurm_error("amd-gpu: the option --amd-gpu cannot be registered");
             return -1;
@@ -88,7 +93,8 @@ int slurm_spank_init(spank_t spank, int count, char** words) {
 
 int slurm_spank_init_post_opt(spank_t spank, int, char**) {
     return guarded("slurm_spank_init_post_opt", [&] {
-        if (!state().option || state().option->off) return 0;
+        if (!state().option || state().option->off)
+            return 0;
         return submitting() ? submit_post_option(spank) : spank_remote(spank) == 1 ? step_post_option(spank) : 0;
     });
 }
@@ -102,15 +108,13 @@ int slurm_spank_job_epilog(spank_t spank, int count, char** words) {
 }
 
 int slurm_spank_task_init_privileged(spank_t spank, int, char**) {
-    return guarded("slurm_spank_task_init_privileged", [&] {
-        return state().option && !state().option->off ? task_privileged(spank) : 0;
-    });
+    return guarded("slurm_spank_task_init_privileged",
+                   [&] { return state().option && !state().option->off ? task_privileged(spank) : 0; });
 }
 
 int slurm_spank_task_init(spank_t spank, int, char**) {
-    return guarded("slurm_spank_task_init", [&] {
-        return state().option && !state().option->off ? task_start(spank) : 0;
-    });
+    return guarded("slurm_spank_task_init",
+                   [&] { return state().option && !state().option->off ? task_start(spank) : 0; });
 }
 
 #pragma GCC visibility pop

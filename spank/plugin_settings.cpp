@@ -20,7 +20,8 @@ result<plugin_settings> parse_plugin_settings(int count, char** words) {
         const auto key = word.substr(0, equals);
         const auto value = equals == std::string_view::npos ? std::string_view() : word.substr(equals + 1);
         if (key == "socket" || key == "environments") {
-            if (!value.starts_with('/')) return wrong(word, "needs an absolute path");
+            if (!value.starts_with('/'))
+                return wrong(word, "needs an absolute path");
             (key == "socket" ? read.socket : read.environments) = value;
         } else if (key == "deadline") {
             unsigned seconds = 0;
@@ -29,13 +30,16 @@ result<plugin_settings> parse_plugin_settings(int count, char** words) {
                 return wrong(word, "needs whole seconds from 1 to 3600");
             read.deadline = std::chrono::seconds(seconds);
         } else if (key == "on_agent_down") {
-            if (value != "fail" && value != "run") return wrong(word, "is either fail or run");
+            if (value != "fail" && value != "run")
+                return wrong(word, "is either fail or run");
             read.run_without_agent = value == "run";
         } else if (key == "default") {
-            if (value != "off" && value != "auto") return wrong(word, "is either off or auto");
+            if (value != "off" && value != "auto")
+                return wrong(word, "is either off or auto");
             read.on_by_default = value == "auto";
         } else {
-            return wrong(word, "is not known; there are socket=, deadline=, on_agent_down=, default= and environments=");
+            return wrong(word,
+                         "is not known; there are socket=, deadline=, on_agent_down=, default= and environments=");
         }
     }
     return read;

@@ -10,10 +10,11 @@ namespace amd_gpu {
 
 struct plugin_settings {
     std::string socket = "/run/amd-gpu-agent/agent.sock"; ///< socket=
-    std::chrono::milliseconds deadline{45000};            ///< deadline= (seconds): how long a prolog or step waits for the agent
-    bool run_without_agent = false;                       ///< on_agent_down=run
-    bool on_by_default = false;                           ///< default=auto
-    std::string environments = "/etc/amd-gpu/environments.d"; ///< environments=: names checked at submit when it exists here
+    std::chrono::milliseconds deadline{45000}; ///< deadline= (seconds): how long a prolog or step waits for the agent
+    bool run_without_agent = false;            ///< on_agent_down=run
+    bool on_by_default = false;                ///< default=auto
+    std::string environments =
+        "/etc/amd-gpu/environments.d"; ///< environments=: names checked at submit when it exists here
 };
 
 /// Reads the words. Errors (configuration) name the word; the settings read so far are lost.

@@ -1,5 +1,5 @@
-// Slurm's plugin interface for C++. The header declares the callbacks outside its own extern "C", and SPANK_PLUGIN makes
-// constants that C++ would keep to itself; both are put right here.
+// Slurm's plugin interface for C++. The header declares the callbacks outside its own extern "C", and SPANK_PLUGIN
+// makes constants that C++ would keep to itself; both are put right here.
 #pragma once
 
 extern "C" {

@@ -1,5 +1,5 @@
-// slurmstepd and the tasks. slurmstepd, as root, fetches the job's preparation once for all tasks of the step; each task,
-// as the user, then ends with one line or gets its GCDs, its environment and its cores.
+// slurmstepd and the tasks. slurmstepd, as root, fetches the job's preparation once for all tasks of the step; each
+// task, as the user, then ends with one line or gets its GCDs, its environment and its cores.
 
 #include "spank/contexts.hpp"
 
@@ -24,16 +24,18 @@ struct fetched {
     bool done = false;
     std::string node;
     preparation_reply reply;
-    std::string bad_option;            ///< the option's own mistake, when it slipped past the check at submit
+    std::string bad_option;             ///< the option's own mistake, when it slipped past the check at submit
     std::vector<granted_gcd> step_gcds; ///< those that the step's device cgroup lets through
 };
 fetched step;
 
 /// Slurm's name of this node. The job's environment is the user's and is not asked.
 std::string node_name() {
-    if (const char* name = ::getenv("SLURMD_NODENAME"); name != nullptr) return name;
+    if (const char* name = ::getenv("SLURMD_NODENAME"); name != nullptr)
+        return name;
     char host[256] = {};
-    if (::gethostname(host, sizeof host - 1) != 0) return "localhost";
+    if (::gethostname(host, sizeof host - 1) != 0)
+        return "localhost";
     const std::string name = host;
     return name.substr(0, name.find('.'));
 }
@@ -43,10 +45,12 @@ void say(const std::string& line) {
 }
 
 bool can_open(const granted_gcd& die) {
-    if (!die.render_minor) return true; // without a device node there is nothing that a cgroup could deny
+    if (!die.render_minor)
+        return true; // without a device node there is nothing that a cgroup could deny
     const std::string path = "/dev/dri/renderD" + std::to_string(*die.render_minor);
     const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0) ::close(fd);
+    if (fd >= 0)
+        ::close(fd);
     return fd >= 0 || (errno != EPERM && errno != EACCES);
 }
 
@@ -56,10 +60,12 @@ std::vector<granted_gcd> openable(const std::vector<granted_gcd>& gcds) {
     return open;
 }
 
-/// The GCDs of this task. A device cgroup of its own (--gpus-per-task) has decided already; else Slurm's list of the step's
-/// GPUs narrows the job's, and the tasks share them by rank.
-std::vector<granted_gcd> gcds_of_task(spank_t spank, const std::vector<granted_gcd>& open, task_place place, bool share) {
-    if (open.size() < step.step_gcds.size()) return open;
+/// The GCDs of this task. A device cgroup of its own (--gpus-per-task) has decided already; else Slurm's list of the
+/// step's GPUs narrows the job's, and the tasks share them by rank.
+std::vector<granted_gcd> gcds_of_task(spank_t spank, const std::vector<granted_gcd>& open, task_place place,
+                                      bool share) {
+    if (open.size() < step.step_gcds.size())
+        return open;
     std::vector<granted_gcd> usable = open;
     const auto listed = task_variable(spank, "SLURM_STEP_GPUS");
     const auto indices = listed ? parse_ranges(*listed) : std::nullopt;
@@ -67,7 +73,8 @@ std::vector<granted_gcd> gcds_of_task(spank_t spank, const std::vector<granted_g
         std::erase_if(usable, [&](const granted_gcd& die) {
             return std::find(indices->begin(), indices->end(), die.slurm_index) == indices->end();
         });
-    if (usable.empty()) usable = open;
+    if (usable.empty())
+        usable = open;
     return share ? share_of(usable, place) : usable;
 }
 
@@ -77,7 +84,8 @@ task_place place_of(spank_t spank) {
     uint32_t tasks = 1;
     if (spank_get_item(spank, S_TASK_ID, &local_id) == ESPANK_SUCCESS && local_id >= 0)
         place.local_id = static_cast<uint32_t>(local_id);
-    if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) == ESPANK_SUCCESS) place.tasks = tasks;
+    if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) == ESPANK_SUCCESS)
+        place.tasks = tasks;
     return place;
 }
 
@@ -87,10 +95,11 @@ bool user_binds(spank_t spank) {
     return type && !type->empty() && !type->starts_with("mask_cpu") && state().option->bind.empty();
 }
 
-/// Ends this task with the reason on the user's terminal, once for all tasks of the node. Under an optional plugin a return
-/// code counts for nothing, and this process was about to exec the user's program: it ends itself.
+/// Ends this task with the reason on the user's terminal, once for all tasks of the node. Under an optional plugin a
+/// return code counts for nothing, and this process was about to exec the user's program: it ends itself.
 [[noreturn]] void end_task(task_place place, const std::string& line) {
-    if (place.local_id == 0) say(line);
+    if (place.local_id == 0)
+        say(line);
     ::_exit(1);
 }
 
@@ -112,14 +121,15 @@ int step_option(const char* value) {
 int step_post_option(spank_t spank) {
     step.done = true;
     step.node = node_name();
-    auto asked = request_for(*state().option);
+    auto asked = request_for(*state().option, state().settings.on_by_default);
     uint32_t id = 0;
     uid_t uid = 0;
     if (!step.bad_option.empty() || spank_get_item(spank, S_JOB_ID, &asked.job) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_STEPID, &id) != ESPANK_SUCCESS ||
         spank_get_item(spank, S_JOB_UID, &uid) != ESPANK_SUCCESS) {
         step.reply.how = outcome::job_fault;
-        step.reply.message = step.bad_option.empty() ? "Slurm does not tell the job's id" : "--amd-gpu: " + step.bad_option;
+        step.reply.message =
+            step.bad_option.empty() ? "Slurm does not tell the job's id" : "--amd-gpu: " + step.bad_option;
         return 0;
     }
     asked.uid = uid;
@@ -127,17 +137,20 @@ int step_post_option(spank_t spank) {
     asked.node = step.node;
     asked.limit_ms = static_cast<uint32_t>(state().settings.deadline.count());
     asked.within_allocation = task_variable(spank, within_variable).has_value();
-    if (const char* conf = ::getenv("SLURM_CONF"); conf != nullptr) asked.slurm_conf = conf;
+    if (const char* conf = ::getenv("SLURM_CONF"); conf != nullptr)
+        asked.slurm_conf = conf;
     for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
-        if (asked.gpus) break;
-        if (const auto list = task_variable(spank, name)) asked.gpus = parse_ranges(*list);
+        if (asked.gpus)
+            break;
+        if (const auto list = task_variable(spank, name))
+            asked.gpus = parse_ranges(*list);
     }
 
     const auto answered = ask(state().settings.socket, to_message(asked), deadline::in(state().settings.deadline));
-    auto reply = !answered                            ? result<preparation_reply>(answered.failure())
-                 : answered->text("kind") == "refused" ? result<preparation_reply>(error{
-                                                            error_code::peer, std::string(answered->text("message"))})
-                                                      : to_reply(*answered);
+    auto reply = !answered ? result<preparation_reply>(answered.failure())
+                 : answered->text("kind") == "refused"
+                     ? result<preparation_reply>(error{error_code::peer, std::string(answered->text("message"))})
+                     : to_reply(*answered);
     if (reply) {
         step.reply = std::move(*reply);
         return 0;
@@ -151,39 +164,50 @@ int step_post_option(spank_t spank) {
 }
 
 int task_privileged(spank_t) {
-    // In the step's device cgroup, but not yet in the task's own: the difference tells whether tasks have GPUs of their own.
+    // In the step's device cgroup, but not yet in the task's own: the difference tells whether tasks have GPUs of their
+    // own.
     step.step_gcds = openable(step.reply.gcds);
     return 0;
 }
 
 int task_start(spank_t spank) {
-    if (!step.done) return 0;
+    if (!step.done)
+        return 0;
     const auto place = place_of(spank);
     const auto& reply = step.reply;
     if (reply.how != outcome::ready) {
-        if (!reply.run_anyway) end_task(place, reply.message);
-        if (place.local_id == 0) say(reply.message + "; the job runs all the same, as this site has decided");
+        if (!reply.run_anyway)
+            end_task(place, reply.message);
+        if (place.local_id == 0)
+            say(reply.message + "; the job runs all the same, as this site has decided");
     }
-    if (reply.gcds.empty()) return 0; // no AMD GPUs on this node
+    if (reply.gcds.empty())
+        return 0; // no AMD GPUs on this node
 
     const bool first = place.local_id == 0;
     if (first && state().option->verbose)
-        for (const auto& line : reply.report) say(line);
+        for (const auto& line : reply.report)
+            say(line);
 
     const auto open = openable(reply.gcds);
     const auto mine = gcds_of_task(spank, open, place, reply.mask == "rank");
     const auto mask = reply.mask == "none" ? std::nullopt : rocr_mask(mine, open);
     auto edits = reply.edits;
-    const auto own = task_edits(mine, mask, [&](const std::string& name) { return task_variable(spank, name).has_value(); });
+    const auto own =
+        task_edits(mine, mask, [&](const std::string& name) { return task_variable(spank, name).has_value(); });
     edits.insert(edits.end(), own.begin(), own.end());
     for (const auto& name : apply_to_task(spank, edits))
-        if (first) say("the variable " + name + " could not be changed; its value would be too long");
+        if (first)
+            say("the variable " + name + " could not be changed; its value would be too long");
 
-    if (reply.bind != "closest" || user_binds(spank)) return 0;
+    if (reply.bind != "closest" || user_binds(spank))
+        return 0;
     std::vector<uint32_t> cores;
-    for (const auto& die : mine) cores.insert(cores.end(), die.cores.begin(), die.cores.end());
+    for (const auto& die : mine)
+        cores.insert(cores.end(), die.cores.begin(), die.cores.end());
     const std::string note = bind_closest(cores);
-    if (!note.empty() && state().option->verbose) say("task " + std::to_string(place.local_id) + ": " + note);
+    if (!note.empty() && state().option->verbose)
+        say("task " + std::to_string(place.local_id) + ": " + note);
     return 0;
 }
 

@@ -17,11 +17,14 @@ std::vector<std::string> apply_to_task(spank_t spank, const std::vector<edit>& e
     for (const auto& change : edits) {
         const auto current = task_variable(spank, change.name);
         const auto wanted = applied(change, current);
-        if (too_long(change, current)) failed.push_back(change.name);
-        if (wanted == current) continue;
+        if (too_long(change, current))
+            failed.push_back(change.name);
+        if (wanted == current)
+            continue;
         const auto done = wanted ? spank_setenv(spank, change.name.c_str(), wanted->c_str(), 1)
                                  : spank_unsetenv(spank, change.name.c_str());
-        if (done != ESPANK_SUCCESS) failed.push_back(change.name);
+        if (done != ESPANK_SUCCESS)
+            failed.push_back(change.name);
     }
     return failed;
 }

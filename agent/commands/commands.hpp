@@ -1,4 +1,5 @@
-// The commands of amd-gpu-agent, one file each. Each adds itself to the command line; its callback leaves the exit status.
+// The commands of amd-gpu-agent, one file each. Each adds itself to the command line; its callback leaves the exit
+// status.
 #pragma once
 
 #include "result.hpp"

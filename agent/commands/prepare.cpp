@@ -31,9 +31,11 @@ std::string host_name() {
 
 int prepare_here(const command_context& context, const wish& given) {
     const auto site = load_settings(context.configuration);
-    if (!site) return report(site.failure());
+    if (!site)
+        return report(site.failure());
     const auto option = parse_request(given.option);
-    if (!option) return report(option.failure());
+    if (!option)
+        return report(option.failure());
     preparation_request request = request_for(*option);
     request.job = given.job;
     request.by_hand = true;
@@ -42,28 +44,38 @@ int prepare_here(const command_context& context, const wish& given) {
     request.limit_ms = static_cast<uint32_t>(given.seconds * 1000);
     if (!given.gpus.empty()) {
         request.gpus = parse_ranges(given.gpus);
-        if (!request.gpus) return report({error_code::usage, "--gpus takes indices such as 0-3,6"});
+        if (!request.gpus)
+            return report({error_code::usage, "--gpus takes indices such as 0-3,6"});
     }
-    const auto answered = ask(site->socket, to_message(request), deadline::in(std::chrono::milliseconds(request.limit_ms)),
-                              [](std::string_view text) { fmt::print(stderr, "amd-gpu-agent: {} ...\n", text); });
-    if (!answered) return report(answered.failure().within("the agent does not answer"));
-    if (answered->text("kind") != "prepared") return report({error_code::permission, std::string(answered->text("message"))});
+    const auto answered =
+        ask(site->socket, to_message(request), deadline::in(std::chrono::milliseconds(request.limit_ms)),
+            [](std::string_view text) { fmt::print(stderr, "amd-gpu-agent: {} ...\n", text); });
+    if (!answered)
+        return report(answered.failure().within("the agent does not answer"));
+    if (answered->text("kind") != "prepared")
+        return report({error_code::permission, std::string(answered->text("message"))});
     const auto reply = to_reply(*answered);
-    if (!reply) return report(reply.failure());
-    for (const auto& line : reply->report) fmt::print("{}\n", line);
-    for (const auto& change : reply->edits) fmt::print("edit: {}\n", change.text());
+    if (!reply)
+        return report(reply.failure());
+    for (const auto& line : reply->report)
+        fmt::print("{}\n", line);
+    for (const auto& change : reply->edits)
+        fmt::print("edit: {}\n", change.text());
     fmt::print("{}{}{}\n", text_of(reply->how), reply->message.empty() ? "" : ": ", reply->message);
     return reply->how == outcome::ready ? exit_ok : exit_negative;
 }
 
 int release_here(const command_context& context, uint32_t job) {
     const auto site = load_settings(context.configuration);
-    if (!site) return report(site.failure());
+    if (!site)
+        return report(site.failure());
     message asked("release");
     asked.add("job", std::to_string(job));
     const auto reply = ask(site->socket, asked, deadline::in(std::chrono::seconds(5)));
-    if (!reply) return report(reply.failure().within("the agent does not answer"));
-    if (reply->text("kind") != "released") return report({error_code::permission, std::string(reply->text("message"))});
+    if (!reply)
+        return report(reply.failure().within("the agent does not answer"));
+    if (reply->text("kind") != "released")
+        return report({error_code::permission, std::string(reply->text("message"))});
     return exit_ok;
 }
 

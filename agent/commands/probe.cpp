@@ -4,6 +4,7 @@
 
 #include "discovery/discover.hpp"
 #include "health/probe_rounds.hpp"
+#include "probing/marker.hpp"
 #include "service/report.hpp"
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,7 @@ struct wish {
     std::string level = "standard";
     double seconds = 60;
     bool as_json = false;
+    bool acknowledge = false;
 };
 
 template<typename T>
@@ -32,12 +34,14 @@ ordered_json or_null(const std::optional<T>& fact) {
 ordered_json json_of_checks(const node& where, const std::vector<check_result>& checks) {
     auto list = ordered_json::array();
     for (const auto& check : checks) {
-        const auto die = std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& g) { return g.bdf == check.bdf; });
+        const auto die =
+            std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& g) { return g.bdf == check.bdf; });
         ordered_json one;
         one["bdf"] = check.bdf.text();
         one["gcd"] = die == where.gcds.end() ? ordered_json(nullptr) : ordered_json(die->index);
         one["probe"] = check.check;
-        if (check.peer) one["to"] = check.peer->text();
+        if (check.peer)
+            one["to"] = check.peer->text();
         one["state"] = text_of(check.how);
         one["measured"] = or_null(check.measured);
         one["floor"] = or_null(check.floor);
@@ -55,35 +59,46 @@ result<std::vector<pci_address>> chosen(const node& where, const std::vector<std
         const auto bdf = pci_address::parse(name);
         const auto known = [&](const gcd& die) { return bdf && die.bdf == *bdf && die.bound; };
         if (std::none_of(where.gcds.begin(), where.gcds.end(), known))
-            return error{error_code::usage, fmt::format("\"{:.40}\" is not the PCI address of a GCD here; see: amd-gpu-agent discover", name)};
+            return error{
+                error_code::usage,
+                fmt::format("\"{:.40}\" is not the PCI address of a GCD here; see: amd-gpu-agent discover", name)};
         bdfs.push_back(*bdf);
     }
     if (names.empty())
         for (const auto& die : where.gcds)
-            if (die.bound) bdfs.push_back(die.bdf);
+            if (die.bound)
+                bdfs.push_back(die.bdf);
     return bdfs;
 }
 
 int probe_here(const command_context& context, const wish& given) {
     const auto site = load_settings(context.configuration);
-    if (!site) return report(site.failure());
+    if (!site)
+        return report(site.failure());
     const auto until = deadline::in(std::chrono::milliseconds(static_cast<int64_t>(given.seconds * 1000)));
     const auto where = discover(*site, until.at_most(site->discovery_deadline));
-    if (!where) return report(where.failure());
+    if (!where)
+        return report(where.failure());
     const auto bdfs = chosen(*where, given.bdfs);
-    if (!bdfs) return report(bdfs.failure());
-    if (bdfs->empty()) return report({error_code::unsupported, "there is no AMD GPU with a driver on this node"});
+    if (!bdfs)
+        return report(bdfs.failure());
+    if (bdfs->empty())
+        return report({error_code::unsupported, "there is no AMD GPU with a driver on this node"});
 
+    if (given.acknowledge)
+        probe_markers(site->state_directory, where->boot_id).clear(*bdfs);
     const auto level = parse_probe_level(given.level).value_or(probe_level::standard);
     const auto checks = probe_and_judge(*site, *where, *bdfs, level, until).checks;
     const auto judged = fold(checks);
     if (given.as_json) {
         fmt::print("{}\n", json_of_checks(*where, checks).dump(2, ' ', false, ordered_json::error_handler_t::replace));
     } else {
-        for (const auto& line : probe_lines(*where, *bdfs, checks)) fmt::print("{}\n", line);
+        for (const auto& line : probe_lines(*where, *bdfs, checks))
+            fmt::print("{}\n", line);
         fmt::print("{}\n", judged.how == outcome::ready ? "all is well" : judged.message);
     }
-    if (judged.how == outcome::service_fault) return exit_unavailable;
+    if (judged.how == outcome::service_fault)
+        return exit_unavailable;
     return judged.how == outcome::ready ? exit_ok : exit_negative;
 }
 
@@ -93,8 +108,14 @@ void add_probe(CLI::App& app, command_context& context) {
     const auto given = std::make_shared<wish>();
     auto* probe_command = app.add_subcommand("probe", "test the GPUs of this node now (no job may be using them)");
     probe_command->add_option("--gcd", given->bdfs, "PCI address of a GCD to test; may be repeated (default: all)");
-    probe_command->add_option("--level", given->level, "quick or standard")->check(CLI::IsMember({"quick", "standard"}))->capture_default_str();
-    probe_command->add_option("--deadline", given->seconds, "seconds until the verdict")->check(CLI::Range(0.5, 3600.0))->capture_default_str();
+    probe_command->add_option("--level", given->level, "quick or standard")
+        ->check(CLI::IsMember({"quick", "standard"}))
+        ->capture_default_str();
+    probe_command->add_option("--deadline", given->seconds, "seconds until the verdict")
+        ->check(CLI::Range(0.5, 3600.0))
+        ->capture_default_str();
+    probe_command->add_flag("--acknowledge", given->acknowledge,
+                            "probe also where the node went down during an earlier probe");
     probe_command->add_flag("--json", given->as_json, "for machines");
     probe_command->callback([&context, given] { context.exit_status = probe_here(context, *given); });
 }

@@ -17,31 +17,40 @@ namespace {
 /// Leaves what was discovered where everybody may read it; a full disk there costs a job nothing.
 void publish(const settings& site, const node& where) {
     status written = make_directories(site.runtime_directory, 0755);
-    if (written) written = write_file_atomically(site.runtime_directory + "/node.json", json_text(where), 0644);
-    if (!written) ::syslog(LOG_WARNING, "node.json: %s", written.failure().what.c_str());
+    if (written)
+        written = write_file_atomically(site.runtime_directory + "/node.json", json_text(where), 0644);
+    if (!written)
+        ::syslog(LOG_WARNING, "node.json: %s", written.failure().what.c_str());
 }
 
 int serve_here(const command_context& context) {
     const auto site = load_settings(context.configuration);
-    if (!site) return report(site.failure());
+    if (!site)
+        return report(site.failure());
     ::openlog("amd-gpu-agent", LOG_PID | LOG_PERROR, LOG_DAEMON);
     const auto listening = listen_at(site->socket);
-    if (!listening) return report(listening.failure());
+    if (!listening)
+        return report(listening.failure());
 
+    const ending_signals signals; // before `jobs`, which has threads
     preparations jobs(*site);
-    // The first job should not pay for the first discovery; without GPUs, or with a broken driver, there is still a service.
+    // The first job should not pay for the first discovery; without GPUs, or with a broken driver, there is still a
+    // service.
     const auto found = jobs.work().here(deadline::in(site->discovery_deadline));
     if (found) {
         publish(*site, **found);
         ::syslog(LOG_INFO, "%zu GCDs on PCI, serving at %s", (*found)->gcds.size(), site->socket.c_str());
-        for (const auto& one : (*found)->findings) ::syslog(LOG_WARNING, "%s: %s", one.check.c_str(), one.text.c_str());
+        for (const auto& one : (*found)->findings)
+            ::syslog(LOG_WARNING, "%s: %s", one.check.c_str(), one.text.c_str());
     } else {
         ::syslog(LOG_ERR, "discovery: %s", found.failure().what.c_str());
     }
-    const auto served = serve(*listening, jobs);
+    const auto served = serve(*listening, signals, jobs);
     ::unlink(site->socket.c_str());
-    if (!served) return report(served.failure());
-    if (!*served) ::_exit(exit_ok); // a thread waits for a stuck child; nothing of ours is left to save
+    if (!served)
+        return report(served.failure());
+    if (!*served)
+        ::_exit(exit_ok); // a thread waits for a stuck child; nothing of ours is left to save
     return exit_ok;
 }
 

@@ -32,12 +32,16 @@ void print_for_people(const json& state) {
 
 int show_status(const command_context& context, bool as_json) {
     const auto site = load_settings(context.configuration);
-    if (!site) return report(site.failure());
+    if (!site)
+        return report(site.failure());
     const auto reply = ask(site->socket, message("status"), deadline::in(std::chrono::seconds(5)));
-    if (!reply) return report(reply.failure().within("the agent does not answer"));
-    if (reply->text("kind") != "status") return report({error_code::permission, std::string(reply->text("message"))});
+    if (!reply)
+        return report(reply.failure().within("the agent does not answer"));
+    if (reply->text("kind") != "status")
+        return report({error_code::permission, std::string(reply->text("message"))});
     const auto state = json::parse(reply->text("json"), nullptr, false);
-    if (state.is_discarded()) return report({error_code::peer, "the agent's answer is not understood"});
+    if (state.is_discarded())
+        return report({error_code::peer, "the agent's answer is not understood"});
     if (as_json)
         fmt::print("{}\n", state.dump(2));
     else

@@ -1,5 +1,7 @@
 #include "health/probe_rounds.hpp"
 
+#include "probing/marker.hpp"
+
 #include <algorithm>
 #include <thread>
 
@@ -7,24 +9,27 @@ namespace amd_gpu {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto held_grace = 5000ms;   // a big process takes seconds to give its memory back
+constexpr auto held_grace = 5000ms;     // a big process takes seconds to give its memory back
 constexpr auto least_for_more = 1000ms; // another round in less time would end in its deadline
 constexpr std::size_t most_rounds = 3;
 
 check_result not_run(const pci_address& bdf, std::string why) {
-    return {"probe", bdf, std::nullopt, check_result::state::could_not_run, std::nullopt, std::nullopt, {}, std::move(why)};
+    return {"probe",      bdf,          std::nullopt, check_result::state::could_not_run,
+            std::nullopt, std::nullopt, {},           std::move(why)};
 }
 
 /// Who uses one of the GCDs, after waiting a little for whoever is just leaving.
 std::optional<check_result> still_held(const node& where, const std::vector<pci_address>& bdfs, deadline patience) {
     for (const auto& die : where.gcds) {
-        if (std::find(bdfs.begin(), bdfs.end(), die.bdf) == bdfs.end()) continue;
+        if (std::find(bdfs.begin(), bdfs.end(), die.bdf) == bdfs.end())
+            continue;
         auto users = users_of(die);
         while (!users.empty() && !patience.passed()) {
             std::this_thread::sleep_for(std::min(100ms, patience.left()));
             users = users_of(die);
         }
-        if (!users.empty()) return not_run(die.bdf, "held by " + users.front() + ", so it was not probed");
+        if (!users.empty())
+            return not_run(die.bdf, "held by " + users.front() + ", so it was not probed");
     }
     return std::nullopt;
 }
@@ -38,17 +43,40 @@ bool is_proof(const check_result& check) {
 
 probed probe_and_judge(const settings& site, const node& where, const std::vector<pci_address>& bdfs, probe_level level,
                        deadline until) {
-    if (bdfs.empty()) return {};
-    if (const auto held = still_held(where, bdfs, until.at_most(held_grace))) return {{*held}, 0};
+    if (bdfs.empty())
+        return {};
+    if (const auto held = still_held(where, bdfs, until.at_most(held_grace)))
+        return {{*held}, 0};
     const auto floors = load_floors(site.floors_directory);
-    if (!floors) return {{not_run(bdfs.front(), floors.failure().what)}, 0};
+    if (!floors)
+        return {{not_run(bdfs.front(), floors.failure().what)}, 0};
+
+    const probe_markers markers(site.state_directory, where.boot_id);
+    std::vector<pci_address> safe = bdfs;
+    std::vector<check_result> left_alone;
+    for (const auto& bdf : markers.unfinished(bdfs)) {
+        std::erase(safe, bdf);
+        left_alone.push_back({"probe",
+                              bdf,
+                              std::nullopt,
+                              check_result::state::warn,
+                              std::nullopt,
+                              std::nullopt,
+                              {},
+                              "the node went down while it was last probed, so it is not probed again before: "
+                              "amd-gpu-agent probe --acknowledge"});
+    }
+    if (safe.empty())
+        return {left_alone, 0};
+    if (const auto marked = markers.set(safe); !marked)
+        return {{not_run(safe.front(), marked.failure().what)}, 0};
 
     std::vector<std::vector<check_result>> rounds;
     unsigned children = 0;
-    auto plan = plan_for(level, bdfs);
+    auto plan = plan_for(level, safe);
     for (;;) {
         std::vector<check_result> checks;
-        for (const auto& run : run_probes(site, plan, until)) {
+        for (const auto& run : run_probes(site, where, plan, until)) {
             ++children;
             const auto found = assess(run, where, *floors);
             checks.insert(checks.end(), found.begin(), found.end());
@@ -58,9 +86,12 @@ probed probe_and_judge(const settings& site, const node& where, const std::vecto
         const auto suspects = below_floor(rounds.front());
         const bool proven = std::any_of(rounds.back().begin(), rounds.back().end(), is_proof);
         const bool agreed = rounds.size() == 2 && below_floor(rounds.back()) == suspects;
-        if (proven || suspects.empty() || agreed || rounds.size() == most_rounds || until.left() < least_for_more) break;
+        if (proven || suspects.empty() || agreed || rounds.size() == most_rounds || until.left() < least_for_more)
+            break;
         plan = plan_for(level, suspects);
     }
+    markers.clear(safe);
+    rounds.push_back(std::move(left_alone));
     return {two_of_three(rounds), children};
 }
 

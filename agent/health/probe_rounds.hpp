@@ -1,5 +1,5 @@
-// Probes GCDs until there is a verdict worth acting on: a GCD that something else uses is left alone, and one that was slow
-// gets a second and a third chance before it is blamed.
+// Probes GCDs until there is a verdict worth acting on: a GCD that something else uses is left alone, and one that was
+// slow gets a second and a third chance before it is blamed.
 #pragma once
 
 #include "configuration/settings.hpp"

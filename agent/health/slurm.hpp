@@ -1,5 +1,5 @@
-// Telling Slurm about a fault, through scontrol and scancel. Used only after a fault, only by the agent: a healthy launch
-// asks slurmctld nothing. Every call has five seconds.
+// Telling Slurm about a fault, through scontrol and scancel. Used only after a fault, only by the agent: a healthy
+// launch asks slurmctld nothing. Every call has five seconds.
 #pragma once
 
 #include "configuration/settings.hpp"
@@ -25,7 +25,8 @@ class slurm_control {
         not_batch,   ///< srun or salloc: such a job can only be ended
         not_allowed, ///< submitted with --no-requeue
     };
-    /// Puts a batch job back into the queue. A job that is pending already counts as requeued: another bad node was faster.
+    /// Puts a batch job back into the queue. A job that is pending already counts as requeued: another bad node was
+    /// faster.
     [[nodiscard]] result<requeue_answer> requeue(uint32_t job) const;
     /// Lets a requeued job start at once, not after Slurm's two minutes of penance.
     [[nodiscard]] status start_now(uint32_t job) const;

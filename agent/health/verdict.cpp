@@ -29,7 +29,8 @@ check_result against_floor(const std::string& name, pci_address bdf, double valu
 }
 
 const gcd* find_gcd(const node& where, const pci_address& bdf) {
-    const auto found = std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.bdf == bdf; });
+    const auto found =
+        std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.bdf == bdf; });
     return found == where.gcds.end() ? nullptr : &*found;
 }
 
@@ -51,16 +52,20 @@ check_result assess_link(const link_measurement& measured, const node& where, co
 
 /// How a child that did not end well ended, as evidence against its devices or only against the run.
 std::optional<check_result> assess_ending(const probe_run& run) {
-    check_result check{"probe", run.bdfs.empty() ? pci_address{} : run.bdfs.front(), std::nullopt, state::could_not_run,
-                       std::nullopt, std::nullopt, {}, {}};
+    check_result check{"probe",      run.bdfs.empty() ? pci_address{} : run.bdfs.front(),
+                       std::nullopt, state::could_not_run,
+                       std::nullopt, std::nullopt,
+                       {},           {}};
     if (!run.ended) {
         check.evidence = run.trouble;
         return check;
     }
     const probe_error* said = run.report.errors.empty() ? nullptr : &run.report.errors.back();
-    if (said != nullptr && said->bdf) check.bdf = *said->bdf;
-    if (said != nullptr && !said->probe.empty()) check.check = said->probe;
-    const std::string words = said == nullptr ? std::string()
+    if (said != nullptr && said->bdf)
+        check.bdf = *said->bdf;
+    if (said != nullptr && !said->probe.empty())
+        check.check = said->probe;
+    const std::string words = said == nullptr      ? std::string()
                               : said->call.empty() ? said->text
                                                    : fmt::format("{} failed: {}", said->call, said->text);
     const auto& ended = *run.ended;
@@ -76,13 +81,16 @@ std::optional<check_result> assess_ending(const probe_run& run) {
     case child_result::ending::signalled: // by an administrator, the OOM killer or a crash in a library: no proof
         check.evidence = "the probe " + ended.text();
         return check;
-    case child_result::ending::exited: break;
+    case child_result::ending::exited:
+        break;
     }
-    if (ended.code == 0 && run.report.ended) return std::nullopt;
+    if (ended.code == 0 && run.report.ended)
+        return std::nullopt;
     check.evidence = words.empty() ? "the probe " + ended.text() : words;
     // A runtime that cannot start is an installation that does not fit, until a device has been seen to fail under it.
     const bool device_failed = ended.code > probe_could_not_run && said != nullptr && said->call != "hipInit";
-    if (ended.code == probe_deadline || device_failed) check.how = state::fail;
+    if (ended.code == probe_deadline || device_failed)
+        check.how = state::fail;
     return check;
 }
 
@@ -90,23 +98,29 @@ std::optional<check_result> assess_ending(const probe_run& run) {
 
 std::string_view text_of(state how) {
     switch (how) {
-    case state::pass: return "pass";
-    case state::warn: return "warn";
-    case state::fail: return "fail";
-    case state::unsupported: return "unsupported";
-    case state::could_not_run: return "could_not_run";
+    case state::pass:
+        return "pass";
+    case state::warn:
+        return "warn";
+    case state::fail:
+        return "fail";
+    case state::unsupported:
+        return "unsupported";
+    case state::could_not_run:
+        return "could_not_run";
     }
     return "?";
 }
 
 std::string text_of(const check_result& check) {
     std::string text = check.bdf.text();
-    if (check.peer) text += fmt::format(" to {}", check.peer->text());
+    if (check.peer)
+        text += fmt::format(" to {}", check.peer->text());
     text += " " + check.check;
     const bool compared = check.measured && check.floor && check.evidence.empty();
     if (compared)
-        text += fmt::format(" {:.4g}{}{:.4g} {}", *check.measured, *check.measured < *check.floor ? "<" : ">=", *check.floor,
-                            check.unit);
+        text += fmt::format(" {:.4g}{}{:.4g} {}", *check.measured,
+                            *check.measured < *check.floor ? "<" : ">=", *check.floor, check.unit);
     else
         text += ": " + check.evidence;
     return text;
@@ -116,11 +130,13 @@ std::vector<check_result> assess(const probe_run& run, const node& where, const 
     std::vector<check_result> checks;
     for (const auto& measured : run.report.measurements) {
         if (measured.unit == "errors") {
-            check_result check{measured.probe, measured.bdf, std::nullopt, state::pass, measured.value, 0, "errors", {}};
+            check_result check{
+                measured.probe, measured.bdf, std::nullopt, state::pass, measured.value, 0, "errors", {}};
             if (measured.value > 0) {
                 check.how = state::fail;
                 check.evidence = fmt::format("{:.0f} wrong results", measured.value);
-                if (!run.report.mismatches.empty()) check.evidence += ", first " + run.report.mismatches.front();
+                if (!run.report.mismatches.empty())
+                    check.evidence += ", first " + run.report.mismatches.front();
             }
             checks.push_back(std::move(check));
             continue;
@@ -129,27 +145,38 @@ std::vector<check_result> assess(const probe_run& run, const node& where, const 
         const floor_value* floor = die != nullptr ? find_floor(floors, *die, measured.probe) : nullptr;
         checks.push_back(against_floor(measured.probe, measured.bdf, measured.value, measured.unit, floor));
     }
-    for (const auto& measured : run.report.links) checks.push_back(assess_link(measured, where, floors));
+    for (const auto& measured : run.report.links)
+        checks.push_back(assess_link(measured, where, floors));
     // A wrong result is a failure even when the probe counts it nowhere else.
     const bool counted = std::any_of(checks.begin(), checks.end(), [](const check_result& check) {
         return check.how == state::fail && !check.evidence.empty();
     });
     if (!run.report.mismatches.empty() && !counted && !run.bdfs.empty())
-        checks.push_back({"contents", run.bdfs.front(), std::nullopt, state::fail, std::nullopt, std::nullopt, {},
+        checks.push_back({"contents",
+                          run.bdfs.front(),
+                          std::nullopt,
+                          state::fail,
+                          std::nullopt,
+                          std::nullopt,
+                          {},
                           run.report.mismatches.front()});
-    if (auto ending = assess_ending(run)) checks.push_back(std::move(*ending));
+    if (auto ending = assess_ending(run))
+        checks.push_back(std::move(*ending));
     return checks;
 }
 
 std::vector<pci_address> below_floor(const std::vector<check_result>& checks) {
     std::vector<pci_address> bdfs;
     const auto add = [&](const pci_address& bdf) {
-        if (std::find(bdfs.begin(), bdfs.end(), bdf) == bdfs.end()) bdfs.push_back(bdf);
+        if (std::find(bdfs.begin(), bdfs.end(), bdf) == bdfs.end())
+            bdfs.push_back(bdf);
     };
     for (const auto& check : checks) {
-        if (check.how != state::fail || !check.evidence.empty() || !check.floor) continue;
+        if (check.how != state::fail || !check.evidence.empty() || !check.floor)
+            continue;
         add(check.bdf);
-        if (check.peer) add(*check.peer);
+        if (check.peer)
+            add(*check.peer);
     }
     return bdfs;
 }
@@ -160,14 +187,14 @@ std::vector<check_result> two_of_three(const std::vector<std::vector<check_resul
     std::map<key, int> slow;
     for (const auto& round : rounds)
         for (const auto& check : round)
-            if (check.how == state::fail && check.evidence.empty()) ++slow[key_of(check)];
+            if (check.how == state::fail && check.evidence.empty())
+                ++slow[key_of(check)];
     std::vector<check_result> kept;
     for (const auto& round : rounds)
         for (const auto& check : round) {
             const bool only_slow = check.how == state::fail && check.evidence.empty();
-            const auto known = std::find_if(kept.begin(), kept.end(), [&](const check_result& other) {
-                return key_of(other) == key_of(check);
-            });
+            const auto known = std::find_if(kept.begin(), kept.end(),
+                                            [&](const check_result& other) { return key_of(other) == key_of(check); });
             check_result judged = check;
             if (only_slow && slow[key_of(check)] < 2) {
                 judged.how = state::warn;
@@ -184,7 +211,8 @@ std::vector<check_result> two_of_three(const std::vector<std::vector<check_resul
 
 verdict fold(const std::vector<check_result>& checks) {
     for (const auto& check : checks)
-        if (check.how == state::fail) return {outcome::node_fault, text_of(check), node_reason(text_of(check))};
+        if (check.how == state::fail)
+            return {outcome::node_fault, text_of(check), node_reason(text_of(check))};
     for (const auto& check : checks)
         if (check.how == state::could_not_run)
             return {outcome::service_fault, "the GPUs could not be probed: " + text_of(check), {}};
@@ -193,7 +221,8 @@ verdict fold(const std::vector<check_result>& checks) {
 
 std::string node_reason(std::string_view text) {
     std::string reason = "amd-gpu: ";
-    for (const char letter : text) reason += letter >= ' ' && letter <= '~' && letter != '"' ? letter : ' ';
+    for (const char letter : text)
+        reason += letter >= ' ' && letter <= '~' && letter != '"' ? letter : ' ';
     if (reason.size() > reason_limit) {
         reason.resize(reason_limit - 3);
         reason += "...";

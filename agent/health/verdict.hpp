@@ -1,5 +1,5 @@
-// From measurements to a verdict: what each probe run means for its GCD, and what all of them mean for the job and the node.
-// Pure; the rules are here and nowhere else.
+// From measurements to a verdict: what each probe run means for its GCD, and what all of them mean for the job and the
+// node. Pure; the rules are here and nowhere else.
 #pragma once
 
 #include "outcome.hpp"
@@ -38,12 +38,12 @@ std::string text_of(const check_result& check);
 /// What one probe run says about its GCDs.
 std::vector<check_result> assess(const probe_run& run, const node& where, const floor_table& floors);
 
-/// GCDs whose numbers are below a floor: worth another run before anybody is blamed. Wrong contents, errors and hangs are not
-/// among them: those need no second opinion.
+/// GCDs whose numbers are below a floor: worth another run before anybody is blamed. Wrong contents, errors and hangs
+/// are not among them: those need no second opinion.
 std::vector<pci_address> below_floor(const std::vector<check_result>& checks);
 
-/// Two runs that were below a floor agree against one that was not: keeps a failure only where at least two of the three
-/// rounds failed on the same device and check. Takes one list of checks a round.
+/// Two runs that were below a floor agree against one that was not: keeps a failure only where at least two of the
+/// three rounds failed on the same device and check. Takes one list of checks a round.
 std::vector<check_result> two_of_three(const std::vector<std::vector<check_result>>& rounds);
 
 struct verdict {

@@ -1,5 +1,5 @@
-// The least acceptable measurements, floors/*.toml: every figure with where it comes from. A measurement without a floor is
-// neither good nor bad.
+// The least acceptable measurements, floors/*.toml: every figure with where it comes from. A measurement without a
+// floor is neither good nor bad.
 #pragma once
 
 #include "node/node.hpp"
@@ -29,7 +29,8 @@ using floor_table = std::vector<floor_value>;
 /// Reads every *.toml of a directory, strictly. No directory: an empty table. Errors carry "FILE:LINE: ...".
 result<floor_table> load_floors(const std::string& directory);
 
-/// The floor for a probe on a GCD: the row for its processor that also names its CU count wins over one that names none.
+/// The floor for a probe on a GCD: the row for its processor that also names its CU count wins over one that names
+/// none.
 const floor_value* find_floor(const floor_table& table, const gcd& die, std::string_view probe);
 /// The floor for a pair with so many xGMI links; null without a row.
 const floor_value* find_link_floor(const floor_table& table, const gcd& from, uint32_t links);

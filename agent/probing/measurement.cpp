@@ -17,9 +17,11 @@ std::string text_field(const json& object, const char* key) {
 /// A finite number that is not negative: NaN and infinity would pass or fail every comparison.
 std::optional<double> number_field(const json& object, const char* key) {
     const auto found = object.find(key);
-    if (found == object.end() || !found->is_number()) return std::nullopt;
+    if (found == object.end() || !found->is_number())
+        return std::nullopt;
     const double value = found->get<double>();
-    if (!std::isfinite(value) || value < 0) return std::nullopt;
+    if (!std::isfinite(value) || value < 0)
+        return std::nullopt;
     return value;
 }
 
@@ -31,7 +33,8 @@ std::string mismatch_text(const json& object) {
     std::string bits;
     if (const auto list = object.find("bits"); list != object.end() && list->is_array())
         for (const auto& bit : *list)
-            if (bit.is_number_unsigned()) bits += fmt::format("{}{}", bits.empty() ? "" : ",", bit.get<unsigned>());
+            if (bit.is_number_unsigned())
+                bits += fmt::format("{}{}", bits.empty() ? "" : ",", bit.get<unsigned>());
     const auto index = object.find("index");
     return fmt::format("{} index {} expected {} found {}{}", text_field(object, "probe"),
                        index != object.end() && index->is_number_unsigned() ? index->get<uint64_t>() : 0,
@@ -43,12 +46,14 @@ std::string mismatch_text(const json& object) {
 
 status add_line(probe_report& report, std::string_view line) {
     const json object = json::parse(line, nullptr, false);
-    if (!object.is_object()) return unreadable(line);
+    if (!object.is_object())
+        return unreadable(line);
     const std::string type = text_field(object, "type");
     const auto bdf = pci_address::parse(text_field(object, "bdf"));
     if (type == "measurement") {
         const auto value = number_field(object, "value");
-        if (!bdf || !value) return unreadable(line);
+        if (!bdf || !value)
+            return unreadable(line);
         report.measurements.push_back({text_field(object, "probe"), *bdf, *value, text_field(object, "unit"),
                                        number_field(object, "seconds").value_or(0)});
     } else if (type == "link") {
@@ -56,7 +61,8 @@ status add_line(probe_report& report, std::string_view line) {
         const auto to = pci_address::parse(text_field(object, "to"));
         const auto value = number_field(object, "value");
         const auto verified = object.find("verified");
-        if (!from || !to || !value || verified == object.end() || !verified->is_boolean()) return unreadable(line);
+        if (!from || !to || !value || verified == object.end() || !verified->is_boolean())
+            return unreadable(line);
         report.links.push_back({*from, *to, *value, verified->get<bool>()});
     } else if (type == "error") {
         probe_error failure{text_field(object, "probe"), bdf, text_field(object, "call"), std::nullopt,

@@ -2,6 +2,7 @@
 
 #include "system/files.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <fmt/format.h>
@@ -15,7 +16,8 @@ namespace {
 /// The probe user with the groups that own the device nodes (root:render 0660, video in older systems).
 result<identity> probe_identity(const std::string& user) {
     auto who = identity_of(user);
-    if (!who) return who;
+    if (!who)
+        return who;
     for (const char* name : {"render", "video"}) {
         char buffer[16384];
         group entry{};
@@ -26,12 +28,28 @@ result<identity> probe_identity(const std::string& user) {
     return who;
 }
 
+/// The runtime touches every device that it sees when it starts, so it is shown no others: slow, and a device that
+/// hangs would take the innocent with it. Empty where an id is unknown; the child finds its devices by PCI address in
+/// any case.
+std::string mask_for(const node& where, const std::vector<pci_address>& bdfs) {
+    std::string mask;
+    for (const auto& bdf : bdfs) {
+        const auto die = std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& g) { return g.bdf == bdf; });
+        if (die == where.gcds.end() || !die->unique_id)
+            return {};
+        mask += fmt::format("{}GPU-{:016x}", mask.empty() ? "" : ",", *die->unique_id);
+    }
+    return mask;
+}
+
 probe_run run_child(const settings& site, std::vector<std::string> arguments, std::vector<pci_address> bdfs,
-                    deadline until) {
+                    const std::string& mask, deadline until) {
     probe_run run_of{std::move(bdfs), {}, std::nullopt, {}};
     command what;
     what.arguments = std::move(arguments);
     what.environment = {"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C"};
+    if (!mask.empty())
+        what.environment.push_back("ROCR_VISIBLE_DEVICES=" + mask);
     if (::geteuid() == 0) {
         auto who = probe_identity(site.probe_user);
         if (!who) {
@@ -54,67 +72,78 @@ probe_run run_child(const settings& site, std::vector<std::string> arguments, st
 std::vector<std::string> common_arguments(const settings& site, const char* verb, uint64_t bytes, deadline until) {
     // The child gives up by itself a little before it is stopped, so that it can say where it was.
     const double seconds = std::max(0.2, static_cast<double>(until.left().count()) / 1000.0 - 0.3);
-    std::vector<std::string> arguments{probe_program(site), verb, "--bytes", std::to_string(bytes), "--deadline",
-                                       fmt::format("{:.1f}", seconds)};
-    if (!site.hip_library.empty()) arguments.insert(arguments.end(), {"--hip", site.hip_library});
+    std::vector<std::string> arguments{probe_program(site),   verb,         "--bytes",
+                                       std::to_string(bytes), "--deadline", fmt::format("{:.1f}", seconds)};
+    if (!site.hip_library.empty())
+        arguments.insert(arguments.end(), {"--hip", site.hip_library});
     return arguments;
 }
 
 } // namespace
 
 std::string probe_program(const settings& site) {
-    if (!site.probe_program.empty()) return site.probe_program;
+    if (!site.probe_program.empty())
+        return site.probe_program;
     const auto self = read_link("/proc/self/exe");
     const std::string directory = self ? self->substr(0, self->rfind('/')) : "/usr/sbin";
     for (const char* place : {"/amd-gpu-probe", "/../libexec/amd-gpu-probe"})
-        if (::access((directory + place).c_str(), X_OK) == 0) return directory + place;
+        if (::access((directory + place).c_str(), X_OK) == 0)
+            return directory + place;
     return directory + "/amd-gpu-probe";
 }
 
 probe_plan plan_for(probe_level level, const std::vector<pci_address>& gcds) {
     switch (level) {
-    case probe_level::off: return {};
-    case probe_level::quick: return {gcds, {"hbm_copy", "fma64"}, gcds.size() > 1};
-    case probe_level::standard: return {gcds, {"hbm_copy", "fma64", "pattern"}, gcds.size() > 1};
+    case probe_level::off:
+        return {};
+    case probe_level::quick:
+        return {gcds, {"hbm_copy", "fma64"}, gcds.size() > 1};
+    case probe_level::standard:
+        return {gcds, {"hbm_copy", "fma64", "pattern"}, gcds.size() > 1};
     }
     return {};
 }
 
-std::vector<probe_run> run_probes(const settings& site, const probe_plan& plan, deadline until) {
+std::vector<probe_run> run_probes(const settings& site, const node& where, const probe_plan& plan, deadline until) {
     std::vector<probe_run> runs(plan.gcds.size());
     {
         std::string names;
-        for (const auto& name : plan.probes) names += (names.empty() ? "" : ",") + name;
+        for (const auto& name : plan.probes)
+            names += (names.empty() ? "" : ",") + name;
         std::vector<std::jthread> children;
         for (std::size_t i = 0; i < plan.gcds.size(); ++i)
             children.emplace_back([&, i] {
                 auto arguments = common_arguments(site, "gcd", site.gcd_bytes, until);
                 arguments.insert(arguments.end(), {"--bdf", plan.gcds[i].text(), "--probes", names});
-                runs[i] = run_child(site, std::move(arguments), {plan.gcds[i]}, until);
+                runs[i] = run_child(site, std::move(arguments), {plan.gcds[i]}, mask_for(where, {plan.gcds[i]}), until);
             });
     }
     if (plan.links) {
         auto arguments = common_arguments(site, "pairs", site.link_bytes, until);
-        for (const auto& bdf : plan.gcds) arguments.insert(arguments.end(), {"--bdf", bdf.text()});
-        runs.push_back(run_child(site, std::move(arguments), plan.gcds, until));
+        for (const auto& bdf : plan.gcds)
+            arguments.insert(arguments.end(), {"--bdf", bdf.text()});
+        runs.push_back(run_child(site, std::move(arguments), plan.gcds, mask_for(where, plan.gcds), until));
     }
     return runs;
 }
 
 std::vector<std::string> users_of(const gcd& die, const std::string& sysfs) {
     std::vector<std::string> users;
-    if (!die.kfd_gpu_id) return users;
+    if (!die.kfd_gpu_id)
+        return users;
     const std::string processes = sysfs + "/class/kfd/kfd/proc";
     for (const auto& pid : list_directory(processes)) {
         const auto number = parse_number(pid);
-        if (!number || *number > INT_MAX) continue;
+        if (!number || *number > INT_MAX)
+            continue;
         // A process that opened /dev/kfd and uses no GPU is listed too, with nothing allocated and no queue.
         const auto bytes = read_number(fmt::format("{}/{}/vram_{}", processes, pid, *die.kfd_gpu_id));
         bool uses = bytes.value_or(0) > 0;
         for (const auto& queue : list_directory(fmt::format("{}/{}/queues", processes, pid)))
             uses = uses || read_number(fmt::format("{}/{}/queues/{}/gpuid", processes, pid, queue)) == die.kfd_gpu_id;
         // An entry whose process is gone is a lost context: nobody runs there, which is for the health check to report.
-        if (uses && ::kill(static_cast<pid_t>(*number), 0) == 0) users.push_back("pid " + pid);
+        if (uses && ::kill(static_cast<pid_t>(*number), 0) == 0)
+            users.push_back("pid " + pid);
     }
     return users;
 }

@@ -1,5 +1,5 @@
-// Runs probe children on GCDs: one child for each GCD, all at once, and one more for the links between them. It collects
-// what they say; whether it is good enough is for health/ to judge. No GPU library is ever loaded here.
+// Runs probe children on GCDs: one child for each GCD, all at once, and one more for the links between them. It
+// collects what they say; whether it is good enough is for health/ to judge. No GPU library is ever loaded here.
 #pragma once
 
 #include "configuration/settings.hpp"
@@ -29,9 +29,10 @@ struct probe_plan {
 /// The probes of a level, mild ones first.
 probe_plan plan_for(probe_level level, const std::vector<pci_address>& gcds);
 
-/// Runs a plan. The children run as settings.probe_user with a clean environment, bound by the deadline; after the GCDs
-/// come the links, in what is left of the time. One run a GCD in plan order, then one for the links when asked for.
-std::vector<probe_run> run_probes(const settings& site, const probe_plan& plan, deadline until);
+/// Runs a plan on a node. The children run as settings.probe_user with a clean environment, bound by the deadline;
+/// after the GCDs come the links, in what is left of the time. One run a GCD in plan order, then one for the links when
+/// asked for.
+std::vector<probe_run> run_probes(const settings& site, const node& where, const probe_plan& plan, deadline until);
 
 /// Where amd-gpu-probe is: the configured path, else beside this program, else in ../libexec.
 std::string probe_program(const settings& site);

@@ -1,5 +1,5 @@
-// The asking side of the agent's socket: connect, send one message, read progress until the reply. Used by the plugin and by
-// the command line. Every wait has a limit; a silent agent is told apart from one that is working.
+// The asking side of the agent's socket: connect, send one message, read progress until the reply. Used by the plugin
+// and by the command line. Every wait has a limit; a silent agent is told apart from one that is working.
 #pragma once
 
 #include "service/protocol.hpp"

@@ -10,7 +10,8 @@ constexpr std::size_t range_limit = 4096;
 std::optional<uint32_t> number_in(std::string_view text) {
     uint32_t value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    if (problem != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
     return value;
 }
 
@@ -39,8 +40,9 @@ std::string known(std::string_view word) {
 
 std::string gcd_text(const granted_gcd& die) {
     return std::to_string(die.index) + " " + std::to_string(die.slurm_index) + " " + die.bdf + " " +
-           or_unknown(die.unique_id) + " " + (die.render_minor ? std::to_string(*die.render_minor) : std::string(unknown)) +
-           " " + or_unknown(die.target) + " " + or_unknown(ranges_text(die.cores));
+           or_unknown(die.unique_id) + " " +
+           (die.render_minor ? std::to_string(*die.render_minor) : std::string(unknown)) + " " +
+           or_unknown(die.target) + " " + or_unknown(ranges_text(die.cores));
 }
 
 std::optional<granted_gcd> parse_gcd(std::string_view text) {
@@ -52,16 +54,19 @@ std::optional<granted_gcd> parse_gcd(std::string_view text) {
     const auto minor = next_word(text);
     die.target = known(next_word(text));
     const auto cores = known(next_word(text));
-    if (!index || !slurm_index || die.bdf.empty() || !text.empty()) return std::nullopt;
+    if (!index || !slurm_index || die.bdf.empty() || !text.empty())
+        return std::nullopt;
     die.index = *index;
     die.slurm_index = *slurm_index;
     if (minor != unknown) {
         die.render_minor = number_in(minor);
-        if (!die.render_minor) return std::nullopt;
+        if (!die.render_minor)
+            return std::nullopt;
     }
     if (!cores.empty()) {
         const auto numbers = parse_ranges(cores);
-        if (!numbers) return std::nullopt;
+        if (!numbers)
+            return std::nullopt;
         die.cores = *numbers;
     }
     return die;
@@ -74,19 +79,22 @@ error malformed(std::string_view what) {
 /// Versions one step apart understand each other, so that a cluster can be upgraded node by node.
 status check_version(const message& from) {
     const auto version = small_number(from, "version");
-    if (!version) return malformed("version");
+    if (!version)
+        return malformed("version");
     if (*version + 1 < protocol_version || *version > protocol_version + 1)
-        return error{error_code::peer, "the plugin and the agent are too far apart: protocol " + std::to_string(*version) +
-                                           " against " + std::to_string(protocol_version)};
+        return error{error_code::peer, "the plugin and the agent are too far apart: protocol " +
+                                           std::to_string(*version) + " against " + std::to_string(protocol_version)};
     return success();
 }
 
 void add_flag(message& to, std::string_view key, bool value) {
-    if (value) to.add(key, "1");
+    if (value)
+        to.add(key, "1");
 }
 
 void add_text(message& to, std::string_view key, const std::string& value) {
-    if (!value.empty()) to.add(key, value);
+    if (!value.empty())
+        to.add(key, value);
 }
 
 } // namespace
@@ -95,35 +103,44 @@ message to_message(const preparation_request& request) {
     message to("prepare");
     to.add("version", std::to_string(protocol_version)).add("job", std::to_string(request.job));
     to.add("uid", std::to_string(request.uid)).add("limit_ms", std::to_string(request.limit_ms));
-    if (request.step) to.add("step", std::to_string(*request.step));
-    if (request.restarts != 0) to.add("restarts", std::to_string(request.restarts));
+    if (request.step)
+        to.add("step", std::to_string(*request.step));
+    if (request.restarts != 0)
+        to.add("restarts", std::to_string(request.restarts));
     add_flag(to, "within_allocation", request.within_allocation);
     add_text(to, "node", request.node);
     add_text(to, "slurm_conf", request.slurm_conf);
-    if (request.gpus) to.add("gpus", ranges_text(*request.gpus));
-    for (const auto& target : request.targets) to.add("target", target);
+    if (request.gpus)
+        to.add("gpus", ranges_text(*request.gpus));
+    for (const auto& target : request.targets)
+        to.add("target", target);
     add_text(to, "environment", request.environment);
     add_text(to, "probe", request.probe);
     add_text(to, "mask", request.mask);
     add_text(to, "bind", request.bind);
     add_flag(to, "verbose", request.verbose);
+    add_flag(to, "only_with_gpus", request.only_with_gpus);
     add_flag(to, "by_hand", request.by_hand);
     return to;
 }
 
 result<preparation_request> to_request(const message& from) {
-    if (const auto fits = check_version(from); !fits) return fits.failure();
+    if (const auto fits = check_version(from); !fits)
+        return fits.failure();
     preparation_request request;
     const auto job = small_number(from, "job");
     const auto uid = small_number(from, "uid");
-    if (!job) return malformed("job");
-    if (!uid) return malformed("uid");
+    if (!job)
+        return malformed("job");
+    if (!uid)
+        return malformed("uid");
     request.job = *job;
     request.uid = *uid;
     request.limit_ms = small_number(from, "limit_ms").value_or(0);
     if (from.get("step")) {
         request.step = small_number(from, "step");
-        if (!request.step) return malformed("step");
+        if (!request.step)
+            return malformed("step");
     }
     request.restarts = small_number(from, "restarts").value_or(0);
     request.within_allocation = from.get("within_allocation").has_value();
@@ -131,14 +148,17 @@ result<preparation_request> to_request(const message& from) {
     request.slurm_conf = from.text("slurm_conf");
     if (const auto gpus = from.get("gpus")) {
         request.gpus = parse_ranges(*gpus);
-        if (!request.gpus) return malformed("gpus");
+        if (!request.gpus)
+            return malformed("gpus");
     }
-    for (const auto target : from.all("target")) request.targets.emplace_back(target);
+    for (const auto target : from.all("target"))
+        request.targets.emplace_back(target);
     request.environment = from.text("environment");
     request.probe = from.text("probe");
     request.mask = from.text("mask");
     request.bind = from.text("bind");
     request.verbose = from.get("verbose").has_value();
+    request.only_with_gpus = from.get("only_with_gpus").has_value();
     request.by_hand = from.get("by_hand").has_value();
     return request;
 }
@@ -151,17 +171,22 @@ message to_message(const preparation_reply& reply) {
     add_flag(to, "fail_prolog", reply.fail_prolog);
     add_text(to, "mask", reply.mask);
     add_text(to, "bind", reply.bind);
-    for (const auto& die : reply.gcds) to.add("gcd", gcd_text(die));
-    for (const auto& change : reply.edits) to.add("edit", change.text());
-    for (const auto& line : reply.report) to.add("report", line);
+    for (const auto& die : reply.gcds)
+        to.add("gcd", gcd_text(die));
+    for (const auto& change : reply.edits)
+        to.add("edit", change.text());
+    for (const auto& line : reply.report)
+        to.add("report", line);
     return to;
 }
 
 result<preparation_reply> to_reply(const message& from) {
-    if (const auto fits = check_version(from); !fits) return fits.failure();
+    if (const auto fits = check_version(from); !fits)
+        return fits.failure();
     preparation_reply reply;
     const auto how = parse_outcome(from.text("outcome"));
-    if (!how) return malformed("outcome");
+    if (!how)
+        return malformed("outcome");
     reply.how = *how;
     reply.message = from.text("message");
     reply.run_anyway = from.get("run_anyway").has_value();
@@ -170,15 +195,18 @@ result<preparation_reply> to_reply(const message& from) {
     reply.bind = from.text("bind");
     for (const auto text : from.all("gcd")) {
         auto die = parse_gcd(text);
-        if (!die) return malformed("gcd");
+        if (!die)
+            return malformed("gcd");
         reply.gcds.push_back(std::move(*die));
     }
     for (const auto text : from.all("edit")) {
         auto change = edit::parse(text);
-        if (!change) return change.failure();
+        if (!change)
+            return change.failure();
         reply.edits.push_back(std::move(*change));
     }
-    for (const auto line : from.all("report")) reply.report.emplace_back(line);
+    for (const auto line : from.all("report"))
+        reply.report.emplace_back(line);
     return reply;
 }
 
@@ -190,15 +218,20 @@ std::optional<std::vector<uint32_t>> parse_ranges(std::string_view text) {
         const auto dash = part.find('-');
         const auto first = number_in(part.substr(0, dash));
         const auto last = dash == std::string_view::npos ? first : number_in(part.substr(dash + 1));
-        if (!first || !last || *last < *first || *last - *first >= range_limit) return std::nullopt;
+        if (!first || !last || *last < *first || *last - *first >= range_limit)
+            return std::nullopt;
         for (uint32_t number = *first;; ++number) {
             numbers.push_back(number);
-            if (number == *last) break;
+            if (number == *last)
+                break;
         }
-        if (numbers.size() > range_limit) return std::nullopt;
-        if (end == std::string_view::npos) break;
+        if (numbers.size() > range_limit)
+            return std::nullopt;
+        if (end == std::string_view::npos)
+            break;
         text.remove_prefix(end + 1);
-        if (text.empty()) return std::nullopt; // "1,"
+        if (text.empty())
+            return std::nullopt; // "1,"
     }
     return numbers;
 }
@@ -207,10 +240,13 @@ std::string ranges_text(const std::vector<uint32_t>& numbers) {
     std::string text;
     for (std::size_t i = 0; i < numbers.size();) {
         std::size_t last = i;
-        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-        if (!text.empty()) text += ',';
+        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+            ++last;
+        if (!text.empty())
+            text += ',';
         text += std::to_string(numbers[i]);
-        if (last > i) text += "-" + std::to_string(numbers[last]);
+        if (last > i)
+            text += "-" + std::to_string(numbers[last]);
         i = last + 1;
     }
     return text;

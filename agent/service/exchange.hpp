@@ -34,8 +34,9 @@ struct preparation_request {
     std::string mask;
     std::string bind;
     bool verbose = false;
-    uint32_t limit_ms = 0; ///< the asker waits so long
-    bool by_hand = false;  ///< an administrator tries it: whatever comes of it, Slurm is not told
+    uint32_t limit_ms = 0;       ///< the asker waits so long
+    bool only_with_gpus = false; ///< nobody asked for it (a site's default): a job without GPUs is none of our business
+    bool by_hand = false;        ///< an administrator tries it: whatever comes of it, Slurm is not told
 
     bool operator==(const preparation_request&) const = default;
 };
@@ -56,11 +57,11 @@ struct granted_gcd {
 /// The agent's answer.
 struct preparation_reply {
     outcome how = outcome::ready;
-    std::string message;       ///< one line for the user; empty when all is well
-    bool run_anyway = false;   ///< a service fault that the site lets jobs run through
-    bool fail_prolog = false;  ///< the only way to end this job is to fail its prolog
-    std::string mask;          ///< none, job or rank
-    std::string bind;          ///< none or closest
+    std::string message;      ///< one line for the user; empty when all is well
+    bool run_anyway = false;  ///< a service fault that the site lets jobs run through
+    bool fail_prolog = false; ///< the only way to end this job is to fail its prolog
+    std::string mask;         ///< none, job or rank
+    std::string bind;         ///< none or closest
     std::vector<granted_gcd> gcds;
     std::vector<edit> edits;
     std::vector<std::string> report; ///< what was found and done, for `verbose`

@@ -2,7 +2,8 @@
 
 namespace amd_gpu {
 
-later::later() : worker_([this](const std::stop_token& stop) { work(stop); }) {}
+later::later()
+    : worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
 later::~later() {
     worker_.request_stop();

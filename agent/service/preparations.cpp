@@ -10,8 +10,8 @@ namespace amd_gpu {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto after_answer = 1000ms;  // so that the tasks' own last line reaches the user before the job is ended
-constexpr uint32_t most_requeues = 2;  // a job that met three bad nodes will not be helped by a fourth
+constexpr auto after_answer = 1000ms;   // so that the tasks' own last line reaches the user before the job is ended
+constexpr uint32_t most_requeues = 2;   // a job that met three bad nodes will not be helped by a fourth
 constexpr std::size_t most_jobs = 1024; // a node runs far fewer at once; epilogs that never came must not add up
 constexpr auto longest_preparation = 120000ms;
 
@@ -26,7 +26,8 @@ void log_failure(const char* what, const error& failure) {
 }
 
 void log_failure(const char* what, const status& done) {
-    if (!done) log_failure(what, done.failure());
+    if (!done)
+        log_failure(what, done.failure());
 }
 
 } // namespace
@@ -34,15 +35,16 @@ void log_failure(const char* what, const status& done) {
 preparation preparations::make(const preparation_request& request, const std::vector<granted_gcd>* granted,
                                const preparer::progress& say) {
     const auto limit = request.limit_ms == 0 ? longest_preparation : std::chrono::milliseconds(request.limit_ms);
-    return preparer_.prepare(request, granted, deadline::in(std::min<std::chrono::milliseconds>(limit, longest_preparation)),
-                             say);
+    return preparer_.prepare(request, granted,
+                             deadline::in(std::min<std::chrono::milliseconds>(limit, longest_preparation)), say);
 }
 
 preparation_reply preparations::answer(const preparation_request& request, const preparer::progress& say) {
     const bool in_prolog = !request.step;
     std::unique_lock hold(lock_);
     auto& place = jobs_[request.job];
-    if (in_prolog || !place) place = std::make_shared<entry>();
+    if (in_prolog || !place)
+        place = std::make_shared<entry>();
     const auto mine = place;
     if (mine->serial == 0) {
         mine->serial = ++serials_;
@@ -51,10 +53,12 @@ preparation_reply preparations::answer(const preparation_request& request, const
         forget_oldest();
         hold.unlock();
         auto made = make(request, nullptr, say);
-        if (in_prolog && made.reply.how == outcome::node_fault) tell_of_node_fault(request, made);
+        if (in_prolog && made.reply.how == outcome::node_fault)
+            tell_of_node_fault(request, made);
         if (!in_prolog && made.reply.how == outcome::node_fault && site_.drain && !request.by_hand) {
             const auto drained = slurm_control(site_, request.slurm_conf).drain(request.node, made.reason);
-            if (!drained) log_failure("drain", drained.failure());
+            if (!drained)
+                log_failure("drain", drained.failure());
         }
         made.reply.run_anyway =
             made.reply.how == outcome::service_fault && site_.on_service_fault == fault_policy::run_anyway;
@@ -67,17 +71,21 @@ preparation_reply preparations::answer(const preparation_request& request, const
     } else {
         made_.wait(hold, [&] { return !mine->making; });
     }
-    if (in_prolog) return mine->made.reply;
+    if (in_prolog)
+        return mine->made.reply;
 
     preparation_reply reply = mine->made.reply;
     if (reply.how == outcome::ready && !same_wish(request, mine->request)) {
-        // A step with a wish of its own: another environment on the same GCDs, which are not probed under a running job.
+        // A step with a wish of its own: another environment on the same GCDs, which are not probed under a running
+        // job.
         hold.unlock();
         reply = make(request, &mine->made.reply.gcds, say).reply;
         hold.lock();
     }
-    if (!request.mask.empty()) reply.mask = request.mask;
-    if (!request.bind.empty()) reply.bind = request.bind;
+    if (!request.mask.empty())
+        reply.mask = request.mask;
+    if (!request.bind.empty())
+        reply.bind = request.bind;
     if (reply.how != outcome::ready && !reply.run_anyway && !mine->cancelled && !request.by_hand) {
         mine->cancelled = true;
         hold.unlock();
@@ -86,8 +94,9 @@ preparation_reply preparations::answer(const preparation_request& request, const
     return reply;
 }
 
-/// A bad GPU found before the job started: the node leaves service, a batch job goes back to the queue, and an interactive one
-/// can only be ended by a prolog that fails. `made` becomes what the job's steps are to be told, should any start.
+/// A bad GPU found before the job started: the node leaves service, a batch job goes back to the queue, and an
+/// interactive one can only be ended by a prolog that fails. `made` becomes what the job's steps are to be told, should
+/// any start.
 void preparations::tell_of_node_fault(const preparation_request& request, preparation& made) {
     if (!site_.drain) {
         made.reply.how = outcome::service_fault;
@@ -135,27 +144,31 @@ void preparations::tell_of_node_fault(const preparation_request& request, prepar
     }
 }
 
-/// The tasks of this node end with the line; those of other nodes would run on, so the job is ended as a whole. Inside a
-/// salloc only the step goes, because the allocation is the user's to keep; a batch script that is itself the step ends
-/// its job by failing.
+/// The tasks of this node end with the line; those of other nodes would run on, so the job is ended as a whole. Inside
+/// a salloc only the step goes, because the allocation is the user's to keep; a batch script that is itself the step
+/// ends its job by failing.
 void preparations::end_job_later(const preparation_request& request, const std::string& message) {
     later_.after(after_answer, [this, request, message] {
         const slurm_control slurm(site_, request.slurm_conf);
         const auto batch = slurm.is_batch(request.job);
         if (batch && *batch)
             log_failure("comment", slurm.comment(request.job, fmt::format("amd-gpu: {}: {}", request.node, message)));
-        if (request.step == batch_step) return;
+        if (request.step == batch_step)
+            return;
         const bool only_step = request.within_allocation && batch && !*batch;
         log_failure("cancel", slurm.cancel(request.job, only_step ? request.step : std::nullopt));
     });
 }
 
 void preparations::forget_oldest() {
-    if (jobs_.size() <= most_jobs) return;
+    if (jobs_.size() <= most_jobs)
+        return;
     auto oldest = jobs_.end();
     for (auto it = jobs_.begin(); it != jobs_.end(); ++it)
-        if (!it->second->making && (oldest == jobs_.end() || it->second->serial < oldest->second->serial)) oldest = it;
-    if (oldest != jobs_.end()) jobs_.erase(oldest);
+        if (!it->second->making && (oldest == jobs_.end() || it->second->serial < oldest->second->serial))
+            oldest = it;
+    if (oldest != jobs_.end())
+        jobs_.erase(oldest);
 }
 
 void preparations::release(uint32_t job) {
@@ -180,7 +193,8 @@ std::string preparations::status_json() const {
         one["message"] = known->made.reply.message;
         one["environment"] = known->request.environment;
         one["bdfs"] = nlohmann::json::array();
-        for (const auto& die : known->made.reply.gcds) one["bdfs"].push_back(die.bdf);
+        for (const auto& die : known->made.reply.gcds)
+            one["bdfs"].push_back(die.bdf);
         answer["jobs"].push_back(std::move(one));
     }
     return answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -1,5 +1,5 @@
-// The preparations of the jobs on this node: made once for each job however many steps ask, remembered until the job ends,
-// and, when they went wrong, told to Slurm in the one way that fits the kind of job.
+// The preparations of the jobs on this node: made once for each job however many steps ask, remembered until the job
+// ends, and, when they went wrong, told to Slurm in the one way that fits the kind of job.
 #pragma once
 
 #include "health/slurm.hpp"
@@ -13,9 +13,12 @@ namespace amd_gpu {
 
 class preparations {
   public:
-    explicit preparations(const settings& site) : site_(site), preparer_(site) {}
+    explicit preparations(const settings& site)
+        : site_(site)
+        , preparer_(site) {}
 
-    /// Answers a prolog (no step) or a step. A prolog makes a new preparation; a step gets its job's, or has one made now.
+    /// Answers a prolog (no step) or a step. A prolog makes a new preparation; a step gets its job's, or has one made
+    /// now.
     preparation_reply answer(const preparation_request& request, const preparer::progress& say);
     /// Forgets a job that has ended.
     void release(uint32_t job);

@@ -12,7 +12,6 @@
 namespace amd_gpu {
 namespace {
 
-
 preparation ended(preparation so_far, outcome how, std::string message, std::string reason = {}) {
     so_far.reply.how = how;
     so_far.reply.message = std::move(message);
@@ -29,7 +28,8 @@ std::string targets_text(const std::vector<target_id>& targets) {
     std::string text;
     std::vector<target_id> seen;
     for (const auto& target : targets) {
-        if (std::find(seen.begin(), seen.end(), target) != seen.end()) continue;
+        if (std::find(seen.begin(), seen.end(), target) != seen.end())
+            continue;
         seen.push_back(target);
         text += (text.empty() ? "" : ", ") + target.text();
     }
@@ -38,11 +38,12 @@ std::string targets_text(const std::vector<target_id>& targets) {
 
 granted_gcd granted(const gcd& die, uint32_t slurm_index, const std::vector<uint32_t>& reserved) {
     granted_gcd one{die.index, slurm_index, die.bdf.text(), {}, die.render_minor, {}, {}};
-    if (die.unique_id) one.unique_id = fmt::format("{:016x}", *die.unique_id);
-    if (die.target) one.target = die.target->text();
-    std::copy_if(die.cores.begin(), die.cores.end(), std::back_inserter(one.cores), [&](uint32_t core) {
-        return std::find(reserved.begin(), reserved.end(), core) == reserved.end();
-    });
+    if (die.unique_id)
+        one.unique_id = fmt::format("{:016x}", *die.unique_id);
+    if (die.target)
+        one.target = die.target->text();
+    std::copy_if(die.cores.begin(), die.cores.end(), std::back_inserter(one.cores),
+                 [&](uint32_t core) { return std::find(reserved.begin(), reserved.end(), core) == reserved.end(); });
     return one;
 }
 
@@ -56,23 +57,28 @@ const gcd* find_gcd(const node& where, const std::string& bdf) {
 std::optional<std::string> missing_gpus(const node& where, const settings& site, uint32_t wanted) {
     const auto bound = static_cast<uint32_t>(slurm_order(where).size());
     const uint32_t expected = std::max(wanted, site.expected_gcds.value_or(0));
-    if (bound >= expected) return std::nullopt;
+    if (bound >= expected)
+        return std::nullopt;
     for (const auto& die : where.gcds)
         if (!die.bound)
-            return fmt::format("{} gpu_count {}<{} (on PCI without driver: reload amdgpu or power cycle)", die.bdf.text(),
-                               bound, expected);
+            return fmt::format("{} gpu_count {}<{} (on PCI without driver: reload amdgpu or power cycle)",
+                               die.bdf.text(), bound, expected);
     return fmt::format("gpu_count {}<{} (missing on PCI: power cycle, then hardware)", bound, expected);
 }
 
 /// Which of the accepted targets fits; the reason why none does otherwise.
 std::optional<std::string> refused(const std::vector<std::string>& accepted, const gcd& die) {
-    if (accepted.empty()) return std::nullopt;
-    if (!die.target) return "its target is unknown";
+    if (accepted.empty())
+        return std::nullopt;
+    if (!die.target)
+        return "its target is unknown";
     std::string list;
     for (const auto& text : accepted) {
         const auto wanted = parse_target(text);
-        if (wanted && match_target(*wanted, *die.target).how != fit::none) return std::nullopt;
-        list += (list.empty() ? "" : ",") + text;
+        const auto match = wanted ? match_target(*wanted, *die.target) : target_match{};
+        if (match.how != fit::none)
+            return std::nullopt;
+        list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", text, match.reason);
     }
     return "the job accepts only " + list;
 }
@@ -82,9 +88,11 @@ std::string state_of(const environment& definition) {
     std::string state;
     const auto parent = definition.path.substr(0, definition.path.find("{target}"));
     for (const auto& path : {definition.file, parent}) {
-        struct stat found {};
-        if (::stat(path.c_str(), &found) != 0) continue;
-        state += fmt::format("{}:{}:{}.{:09};", found.st_dev, found.st_ino, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+        struct stat found{};
+        if (::stat(path.c_str(), &found) != 0)
+            continue;
+        state +=
+            fmt::format("{}:{}:{}.{:09};", found.st_dev, found.st_ino, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
     }
     return state;
 }
@@ -94,7 +102,8 @@ std::string state_of(const environment& definition) {
 std::vector<const gcd*> slurm_order(const node& where) {
     std::vector<const gcd*> order;
     for (const auto& die : where.gcds)
-        if (die.bound && die.render_minor) order.push_back(&die);
+        if (die.bound && die.render_minor)
+            order.push_back(&die);
     std::stable_sort(order.begin(), order.end(),
                      [](const gcd* a, const gcd* b) { return *a->render_minor < *b->render_minor; });
     return order;
@@ -109,16 +118,19 @@ work_counters preparer::counters() const {
 }
 
 result<std::shared_ptr<const preparer::activated>> preparer::activate(const std::string& environment,
-                                                                       const std::vector<target_id>& devices) {
+                                                                      const std::vector<target_id>& devices) {
     const auto definitions = load_catalogue(site_.environments_directory);
-    if (!definitions) return definitions.failure();
+    if (!definitions)
+        return definitions.failure();
     const auto found = definitions->find(environment);
     const std::string state = found == definitions->end() ? std::string() : state_of(found->second);
     return activated_.get(environment + " " + targets_text(devices), state, [&]() -> result<activated> {
         auto choice = resolve(*definitions, environment, devices);
-        if (!choice) return choice.failure();
+        if (!choice)
+            return choice.failure();
         auto edits = activation_edits(choice->chosen, definitions->at(environment));
-        if (!edits) return edits.failure();
+        if (!edits)
+            return edits.failure();
         return activated{std::move(*choice), std::move(*edits)};
     });
 }
@@ -131,14 +143,19 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
 
     say("finding the GPUs");
     const auto found = here(until);
-    if (!found) return ended(made, outcome::service_fault, "the GPUs cannot be discovered: " + found.failure().what);
+    if (!found)
+        return ended(made, outcome::service_fault, "the GPUs cannot be discovered: " + found.failure().what);
     const node& where = **found;
-    if (where.gcds.empty()) return made; // a component on nodes without AMD GPUs: nothing to do
+    if (where.gcds.empty())
+        return made; // a component on nodes without AMD GPUs: nothing to do
 
     if (granted_before != nullptr) {
         made.reply.gcds = *granted_before;
     } else {
-        if (!request.gpus || request.gpus->empty())
+        const bool none = !request.gpus || request.gpus->empty();
+        if (none && request.only_with_gpus)
+            return made;
+        if (none)
             return ended(made, outcome::job_fault,
                          fmt::format("this job has no GPU on {}; add --gpus-per-node={} (or --gpus=N) to the command",
                                      request.node, slurm_order(where).size()));
@@ -160,7 +177,8 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
         if (const auto why = refused(request.targets, *die))
             return ended(made, outcome::job_fault,
                          fmt::format("GCD {} ({}) is {}; {}", die->index, mine.bdf, target_text(*die), *why));
-        if (die->target) devices.push_back(*die->target);
+        if (die->target)
+            devices.push_back(*die->target);
         bdfs.push_back(die->bdf);
     }
     made.reply.report.push_back(
@@ -170,7 +188,8 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
     if (!environment.empty()) {
         say("activating environment " + environment);
         if (devices.size() != bdfs.size())
-            return ended(made, outcome::service_fault, "the target of a GCD is unknown, so no environment can be chosen");
+            return ended(made, outcome::service_fault,
+                         "the target of a GCD is unknown, so no environment can be chosen");
         const auto active = activate(environment, devices);
         if (!active) {
             const auto how = active.failure().code == error_code::usage ? outcome::job_fault : outcome::service_fault;
@@ -186,20 +205,24 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
 
     const auto asked = parse_probe_level(request.probe).value_or(site_.probe_default);
     const auto level = std::clamp(asked, site_.probe_min, site_.probe_max);
-    if (granted_before != nullptr || level == probe_level::off) return made;
+    if (granted_before != nullptr || level == probe_level::off)
+        return made;
     return probe(std::move(made), where, level, until, say);
 }
 
-preparation preparer::probe(preparation made, const node& where, probe_level level, deadline until, const progress& say) {
+preparation preparer::probe(preparation made, const node& where, probe_level level, deadline until,
+                            const progress& say) {
     std::vector<pci_address> bdfs;
-    for (const auto& mine : made.reply.gcds) bdfs.push_back(find_gcd(where, mine.bdf)->bdf);
+    for (const auto& mine : made.reply.gcds)
+        bdfs.push_back(find_gcd(where, mine.bdf)->bdf);
 
     const deadline limit = until.at_most(site_.probe_deadline);
     std::unique_lock hold(probing_lock_);
     const bool mine = probing_done_.wait_until(hold, limit.when(), [&] {
         return std::none_of(bdfs.begin(), bdfs.end(), [&](const auto& bdf) { return probing_.contains(bdf); });
     });
-    if (!mine) return ended(std::move(made), outcome::service_fault, "another preparation is still probing these GPUs");
+    if (!mine)
+        return ended(std::move(made), outcome::service_fault, "another preparation is still probing these GPUs");
     probing_.insert(bdfs.begin(), bdfs.end());
     hold.unlock();
 
@@ -208,11 +231,13 @@ preparation preparer::probe(preparation made, const node& where, probe_level lev
     probe_children_ += children;
 
     hold.lock();
-    for (const auto& bdf : bdfs) probing_.erase(bdf);
+    for (const auto& bdf : bdfs)
+        probing_.erase(bdf);
     hold.unlock();
     probing_done_.notify_all();
 
-    for (auto& line : probe_lines(where, bdfs, checks)) made.reply.report.push_back(std::move(line));
+    for (auto& line : probe_lines(where, bdfs, checks))
+        made.reply.report.push_back(std::move(line));
     auto judged = fold(checks);
     return ended(std::move(made), judged.how, std::move(judged.message), std::move(judged.reason));
 }

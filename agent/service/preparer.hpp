@@ -1,5 +1,5 @@
-// Makes a preparation: from a job's request to its GCDs, its environment and a verdict on both. It knows nothing of Slurm
-// beyond the indices in the request, and of sockets nothing at all.
+// Makes a preparation: from a job's request to its GCDs, its environment and a verdict on both. It knows nothing of
+// Slurm beyond the indices in the request, and of sockets nothing at all.
 #pragma once
 
 #include "configuration/settings.hpp"
@@ -36,7 +36,8 @@ class preparer {
     /// `progress` texts tell a waiting user what is going on.
     using progress = std::function<void(const std::string&)>;
 
-    explicit preparer(const settings& site) : site_(site) {}
+    explicit preparer(const settings& site)
+        : site_(site) {}
 
     /// The whole way. `granted`: GCDs that were prepared for this job before; they are kept and not probed again.
     preparation prepare(const preparation_request& request, const std::vector<granted_gcd>* granted, deadline until,
@@ -68,8 +69,8 @@ class preparer {
     std::set<pci_address> probing_;
 };
 
-/// The node's GCDs in the order of Slurm's gres files: by render minor, as AutoDetect=rsmi lists them. Only those that the
-/// driver is bound to: Slurm never sees the others.
+/// The node's GCDs in the order of Slurm's gres files: by render minor, as AutoDetect=rsmi lists them. Only those that
+/// the driver is bound to: Slurm never sees the others.
 std::vector<const gcd*> slurm_order(const node& where);
 
 } // namespace amd_gpu

@@ -1,6 +1,6 @@
-// What travels over the agent's socket: messages of key=value records, as a pure pair of encode and decode. The plugin and
-// the agent share it. A message is a 32-bit little-endian length and that many bytes of NUL-terminated "key=value" records
-// (the form of environ). Keys may repeat; their order is kept. No allocation is larger than the length allows.
+// What travels over the agent's socket: messages of key=value records, as a pure pair of encode and decode. The plugin
+// and the agent share it. A message is a 32-bit little-endian length and that many bytes of NUL-terminated "key=value"
+// records (the form of environ). Keys may repeat; their order is kept. No allocation is larger than the length allows.
 #pragma once
 
 #include "result.hpp"
@@ -42,7 +42,8 @@ class message {
     std::vector<std::pair<std::string, std::string>> records_;
 };
 
-/// The bytes of a message, length included. Errors: a key that is empty or has '=' or NUL in it, a value with NUL, too long.
+/// The bytes of a message, length included. Errors: a key that is empty or has '=' or NUL in it, a value with NUL, too
+/// long.
 result<std::string> encode(const message& what);
 /// The length that the first four bytes announce. Errors: above message_limit.
 result<uint32_t> decode_length(const unsigned char (&header)[4]);

@@ -34,7 +34,8 @@ std::atomic<unsigned> connections = 0;
 bool may_ask(int socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
-    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return false;
     return peer.uid == 0 || peer.uid == ::geteuid();
 }
 
@@ -44,8 +45,8 @@ message refusal(const error& failure) {
     return reply;
 }
 
-/// Makes a preparation while telling the asker that work goes on. An asker that goes away does not stop the work: a step of
-/// the same job will ask again.
+/// Makes a preparation while telling the asker that work goes on. An asker that goes away does not stop the work: a
+/// step of the same job will ask again.
 message prepare(int socket, preparations& jobs, const preparation_request& request) {
     std::mutex lock;
     std::string now_doing;
@@ -75,7 +76,8 @@ message answer(int socket, preparations& jobs, const message& asked) {
     }
     if (kind == "release") {
         const auto job = asked.number("job");
-        if (!job || *job > UINT32_MAX) return refusal({error_code::peer, "release needs a job"});
+        if (!job || *job > UINT32_MAX)
+            return refusal({error_code::peer, "release needs a job"});
         jobs.release(static_cast<uint32_t>(*job));
         return message("released");
     }
@@ -106,45 +108,58 @@ bool is_alive(const std::string& path) {
 } // namespace
 
 result<unique_fd> listen_at(const std::string& path) {
-    if (::sd_listen_fds(1) > 0) return unique_fd(SD_LISTEN_FDS_START);
+    if (::sd_listen_fds(1) > 0)
+        return unique_fd(SD_LISTEN_FDS_START);
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof address.sun_path)
         return error{error_code::configuration, path + ": not a possible socket path"};
     std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-    if (const auto made = make_directories(path.substr(0, path.rfind('/')), 0755); !made) return made.failure();
-    if (is_alive(path)) return error{error_code::configuration, path + ": another agent serves here"};
+    if (const auto made = make_directories(path.substr(0, path.rfind('/')), 0755); !made)
+        return made.failure();
+    if (is_alive(path))
+        return error{error_code::configuration, path + ": another agent serves here"};
     ::unlink(path.c_str());
     unique_fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket) return system_error(errno, "socket");
+    if (!socket)
+        return system_error(errno, "socket");
     // The mode is set through the umask, so that there is no moment at which others could connect.
     const mode_t before = ::umask(0177);
     const int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     const int number = errno;
     ::umask(before);
-    if (bound != 0) return system_error(number, path);
-    if (::listen(socket.get(), backlog) != 0) return system_error(errno, path);
+    if (bound != 0)
+        return system_error(number, path);
+    if (::listen(socket.get(), backlog) != 0)
+        return system_error(errno, path);
     return socket;
 }
 
-result<bool> serve(const unique_fd& listening, preparations& jobs) {
+ending_signals::ending_signals() {
     sigset_t ending;
     ::sigemptyset(&ending);
     ::sigaddset(&ending, SIGTERM);
     ::sigaddset(&ending, SIGINT);
     ::pthread_sigmask(SIG_BLOCK, &ending, nullptr);
-    const unique_fd signals(::signalfd(-1, &ending, SFD_CLOEXEC));
-    if (!signals) return system_error(errno, "signalfd");
+    fd_.reset(::signalfd(-1, &ending, SFD_CLOEXEC));
+}
+
+result<bool> serve(const unique_fd& listening, const ending_signals& signals, preparations& jobs) {
     ::sd_notify(0, "READY=1");
 
     for (;;) {
-        pollfd watched[2] = {{listening.get(), POLLIN, 0}, {signals.get(), POLLIN, 0}};
-        if (::poll(watched, 2, -1) < 0 && errno != EINTR) return system_error(errno, "poll");
-        if (watched[1].revents != 0) break;
-        if ((watched[0].revents & POLLIN) == 0) continue;
+        pollfd watched[2] = {{listening.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+        if (::poll(watched, 2, -1) < 0 && errno != EINTR)
+            return system_error(errno, "poll");
+        if (watched[1].revents != 0)
+            break;
+        if ((watched[0].revents & POLLIN) == 0)
+            continue;
         unique_fd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!socket) continue; // the asker has gone already
-        if (connections >= most_connections) continue;
+        if (!socket)
+            continue; // the asker has gone already
+        if (connections >= most_connections)
+            continue;
         ++connections;
         std::thread([socket = std::move(socket), &jobs] {
             converse(socket, jobs);
@@ -153,7 +168,8 @@ result<bool> serve(const unique_fd& listening, preparations& jobs) {
     }
     ::sd_notify(0, "STOPPING=1");
     const deadline end = deadline::in(last_words);
-    while (connections > 0 && !end.passed()) ::poll(nullptr, 0, 20);
+    while (connections > 0 && !end.passed())
+        ::poll(nullptr, 0, 20);
     return connections == 0;
 }
 

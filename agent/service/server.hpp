@@ -1,5 +1,5 @@
-// The agent's socket: who may ask, and one thread for each who does. A request that takes long is answered with progress
-// every two seconds, so that the asker can tell a working agent from a dead one.
+// The agent's socket: who may ask, and one thread for each who does. A request that takes long is answered with
+// progress every two seconds, so that the asker can tell a working agent from a dead one.
 #pragma once
 
 #include "configuration/settings.hpp"
@@ -12,8 +12,19 @@ namespace amd_gpu {
 /// Errors: another agent is alive there, or the directory cannot be written.
 result<unique_fd> listen_at(const std::string& path);
 
-/// Serves until SIGTERM or SIGINT, then finishes what was begun (five seconds at most). False: something is still running,
-/// and what it uses must not be taken down under it.
-result<bool> serve(const unique_fd& listening, preparations& jobs);
+/// SIGTERM and SIGINT as something to wait for. To be made before the first thread is, because a thread that leaves
+/// them unblocked would end the process in the middle of its work.
+class ending_signals {
+  public:
+    ending_signals();
+    [[nodiscard]] int fd() const { return fd_.get(); }
+
+  private:
+    unique_fd fd_;
+};
+
+/// Serves until SIGTERM or SIGINT, then finishes what was begun (five seconds at most). False: something is still
+/// running, and what it uses must not be taken down under it.
+result<bool> serve(const unique_fd& listening, const ending_signals& signals, preparations& jobs);
 
 } // namespace amd_gpu

@@ -1,5 +1,5 @@
-// A value that is computed once however many ask for it at the same time, and again only when what it was computed from has
-// changed. Whoever asks while another computes waits for that answer.
+// A value that is computed once however many ask for it at the same time, and again only when what it was computed from
+// has changed. Whoever asks while another computes waits for that answer.
 #pragma once
 
 #include "result.hpp"
@@ -23,7 +23,8 @@ class single_flight {
                                          const std::function<result<T>()>& compute) {
         std::unique_lock hold(lock_);
         auto& entry = entries_[key];
-        if (!entry) entry = std::make_shared<flight>();
+        if (!entry)
+            entry = std::make_shared<flight>();
         const auto mine = entry; // stays alive while the map changes
         const auto seen = mine->landed;
         while (mine->flying) {
@@ -32,7 +33,8 @@ class single_flight {
             if (mine->landed != seen && !mine->flying && mine->state == state)
                 return mine->failure ? result<std::shared_ptr<const T>>(*mine->failure) : mine->value;
         }
-        if (mine->value && mine->state == state) return mine->value;
+        if (mine->value && mine->state == state)
+            return mine->value;
         mine->flying = true;
         mine->state = state;
         mine->failure.reset();
@@ -49,7 +51,8 @@ class single_flight {
             mine->failure = computed.failure();
         }
         landed_.notify_all();
-        if (mine->failure) return *mine->failure;
+        if (mine->failure)
+            return *mine->failure;
         return mine->value;
     }
 

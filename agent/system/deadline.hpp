@@ -1,5 +1,5 @@
-// A moment on the monotonic clock by which something must be over. Passed down by value, so that a chain of steps shares
-// one limit instead of adding up its own.
+// A moment on the monotonic clock by which something must be over. Passed down by value, so that a chain of steps
+// shares one limit instead of adding up its own.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@ class deadline {
     [[nodiscard]] clock::time_point when() const { return when_; }
     /// Time left, never negative; rounded up so that a poll() with it does not spin through the last millisecond.
     [[nodiscard]] std::chrono::milliseconds left() const {
-        return std::max(std::chrono::ceil<std::chrono::milliseconds>(when_ - clock::now()), std::chrono::milliseconds(0));
+        return std::max(std::chrono::ceil<std::chrono::milliseconds>(when_ - clock::now()),
+                        std::chrono::milliseconds(0));
     }
     /// The earlier of this one and `time` from now.
     [[nodiscard]] deadline at_most(std::chrono::milliseconds time) const {
@@ -24,7 +25,8 @@ class deadline {
     }
 
   private:
-    explicit deadline(clock::time_point when) : when_(when) {}
+    explicit deadline(clock::time_point when)
+        : when_(when) {}
     clock::time_point when_;
 };
 

@@ -15,23 +15,30 @@ namespace amd_gpu {
 
 error system_error(int number, const std::string& what) {
     error_code code = error_code::internal;
-    if (number == ENOENT || number == ENOTDIR || number == ENODEV || number == ENXIO) code = error_code::not_found;
-    if (number == EACCES || number == EPERM) code = error_code::permission;
-    if (number == ETIMEDOUT) code = error_code::timed_out;
+    if (number == ENOENT || number == ENOTDIR || number == ENODEV || number == ENXIO)
+        code = error_code::not_found;
+    if (number == EACCES || number == EPERM)
+        code = error_code::permission;
+    if (number == ETIMEDOUT)
+        code = error_code::timed_out;
     return {code, what + ": " + std::strerror(number)};
 }
 
 result<std::string> read_file(const std::string& path, std::size_t limit) {
     const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-    if (!file) return system_error(errno, path);
+    if (!file)
+        return system_error(errno, path);
     std::string content;
     // One byte more than allowed tells "exactly as large" from "larger"; sysfs files lie about their size.
     while (content.size() <= limit) {
         char chunk[16384];
         const ssize_t got = ::read(file.get(), chunk, std::min(sizeof chunk, limit + 1 - content.size()));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return system_error(errno, path);
-        if (got == 0) return content;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return system_error(errno, path);
+        if (got == 0)
+            return content;
         content.append(chunk, static_cast<std::size_t>(got));
     }
     return error{error_code::unsupported, path + ": larger than " + std::to_string(limit) + " bytes"};
@@ -39,9 +46,11 @@ result<std::string> read_file(const std::string& path, std::size_t limit) {
 
 std::optional<std::string> read_line(const std::string& path) {
     const auto content = read_file(path, 64U << 10);
-    if (!content) return std::nullopt;
+    if (!content)
+        return std::nullopt;
     const auto line = trimmed(std::string_view(*content).substr(0, content->find('\n')));
-    if (line.empty()) return std::nullopt;
+    if (line.empty())
+        return std::nullopt;
     return std::string(line);
 }
 
@@ -53,17 +62,20 @@ std::optional<uint64_t> read_number(const std::string& path) {
 std::optional<std::string> read_link(const std::string& path) {
     char target[4096];
     const ssize_t length = ::readlink(path.c_str(), target, sizeof target);
-    if (length < 0 || static_cast<std::size_t>(length) == sizeof target) return std::nullopt;
+    if (length < 0 || static_cast<std::size_t>(length) == sizeof target)
+        return std::nullopt;
     return std::string(target, static_cast<std::size_t>(length));
 }
 
 std::vector<std::string> list_directory(const std::string& path) {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
     std::vector<std::string> names;
-    if (!directory) return names;
+    if (!directory)
+        return names;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string_view name = entry->d_name;
-        if (name != "." && name != "..") names.emplace_back(name);
+        if (name != "." && name != "..")
+            names.emplace_back(name);
     }
     std::sort(names.begin(), names.end());
     return names;
@@ -72,7 +84,8 @@ std::vector<std::string> list_directory(const std::string& path) {
 status write_file_atomically(const std::string& path, std::string_view content, mode_t mode) {
     std::string temporary = path + ".XXXXXX";
     unique_fd file(::mkostemp(temporary.data(), O_CLOEXEC));
-    if (!file) return system_error(errno, temporary);
+    if (!file)
+        return system_error(errno, temporary);
     const auto fail = [&](const char* what) {
         const error failure = system_error(errno, temporary + ": " + what);
         ::unlink(temporary.c_str());
@@ -80,21 +93,28 @@ status write_file_atomically(const std::string& path, std::string_view content, 
     };
     while (!content.empty()) {
         const ssize_t written = ::write(file.get(), content.data(), content.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return fail("write");
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return fail("write");
         content.remove_prefix(static_cast<std::size_t>(written));
     }
-    if (::fchmod(file.get(), mode) != 0) return fail("chmod");
-    if (::fsync(file.get()) != 0) return fail("fsync");
-    if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("rename");
+    if (::fchmod(file.get(), mode) != 0)
+        return fail("chmod");
+    if (::fsync(file.get()) != 0)
+        return fail("fsync");
+    if (::rename(temporary.c_str(), path.c_str()) != 0)
+        return fail("rename");
     return success();
 }
 
 status make_directories(const std::string& path, mode_t mode) {
-    for (std::size_t end = path.find('/', 1); ; end = path.find('/', end + 1)) {
+    for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string part = path.substr(0, end);
-        if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST) return system_error(errno, part);
-        if (end == std::string::npos) return success();
+        if (::mkdir(part.c_str(), mode) != 0 && errno != EEXIST)
+            return system_error(errno, part);
+        if (end == std::string::npos)
+            return success();
     }
 }
 
@@ -106,14 +126,16 @@ std::optional<uint64_t> parse_number(std::string_view text) {
     }
     uint64_t value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (problem != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    if (problem != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
     return value;
 }
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view space = " \t\r\n\f\v";
     const auto first = text.find_first_not_of(space);
-    if (first == std::string_view::npos) return {};
+    if (first == std::string_view::npos)
+        return {};
     return text.substr(first, text.find_last_not_of(space) - first + 1);
 }
 
@@ -122,7 +144,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
     for (;;) {
         const auto end = text.find(separator);
         parts.emplace_back(text.substr(0, end));
-        if (end == std::string_view::npos) return parts;
+        if (end == std::string_view::npos)
+            return parts;
         text.remove_prefix(end + 1);
     }
 }

@@ -1,4 +1,5 @@
-// Small files: reading what the kernel or an administrator wrote, writing our own so that a reader never sees half of one.
+// Small files: reading what the kernel or an administrator wrote, writing our own so that a reader never sees half of
+// one.
 #pragma once
 
 #include "result.hpp"
@@ -15,7 +16,8 @@ namespace amd_gpu {
 /// The whole file, at most `limit` bytes (more is an error: nothing we read is that large). not_found, permission and
 /// internal tell ENOENT, EACCES/EPERM and the rest apart.
 result<std::string> read_file(const std::string& path, std::size_t limit = 1 << 20);
-/// The first line without its end and without surrounding white space; nothing when the file cannot be read or is empty.
+/// The first line without its end and without surrounding white space; nothing when the file cannot be read or is
+/// empty.
 std::optional<std::string> read_line(const std::string& path);
 /// An unsigned number from the first line: decimal, or hexadecimal with 0x. Nothing on anything else, signs included.
 std::optional<uint64_t> read_number(const std::string& path);

@@ -34,14 +34,16 @@ struct pipe_ends {
 
 result<pipe_ends> make_pipe() {
     std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "pipe");
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+        return system_error(errno, "pipe");
     return pipe_ends{unique_fd(ends[0]), unique_fd(ends[1])};
 }
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> list;
     list.reserve(texts.size() + 1);
-    for (const auto& text : texts) list.push_back(const_cast<char*>(text.c_str()));
+    for (const auto& text : texts)
+        list.push_back(const_cast<char*>(text.c_str()));
     list.push_back(nullptr);
     return list;
 }
@@ -54,20 +56,26 @@ void become(const command& what, char* const* arguments, char* const* environmen
     const int high_err = ::fcntl(err, F_DUPFD_CLOEXEC, 10);
     const int high_failure = ::fcntl(failure, F_DUPFD_CLOEXEC, 10);
     const int null = ::open("/dev/null", O_RDONLY);
-    if (high_out < 0 || high_err < 0 || high_failure < 0 || null < 0) return;
-    if (::dup2(null, 0) < 0 || ::dup2(high_out, 1) < 0 || ::dup2(high_err, 2) < 0) return;
+    if (high_out < 0 || high_err < 0 || high_failure < 0 || null < 0)
+        return;
+    if (::dup2(null, 0) < 0 || ::dup2(high_out, 1) < 0 || ::dup2(high_err, 2) < 0)
+        return;
     ::syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
 
     ::setpgid(0, 0);
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    for (const int number : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
+    for (const int number : {SIGPIPE, SIGTERM, SIGINT, SIGHUP, SIGCHLD})
+        ::signal(number, SIG_DFL);
 
     if (what.as) {
-        if (::setgroups(what.as->groups.size(), what.as->groups.data()) != 0) return;
-        if (::setresgid(what.as->gid, what.as->gid, what.as->gid) != 0) return;
-        if (::setresuid(what.as->uid, what.as->uid, what.as->uid) != 0) return;
+        if (::setgroups(what.as->groups.size(), what.as->groups.data()) != 0)
+            return;
+        if (::setresgid(what.as->gid, what.as->gid, what.as->gid) != 0)
+            return;
+        if (::setresuid(what.as->uid, what.as->uid, what.as->uid) != 0)
+            return;
     }
     // After the change of user, which clears it; and the parent may have gone in between.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -82,7 +90,9 @@ void become(const command& what, char* const* arguments, char* const* environmen
 class collector {
   public:
     collector(unique_fd source, std::size_t limit, const std::function<void(std::string_view)>* on_line)
-        : source_(std::move(source)), limit_(limit), on_line_(on_line) {}
+        : source_(std::move(source))
+        , limit_(limit)
+        , on_line_(on_line) {}
 
     [[nodiscard]] int fd() const { return source_.get(); }
 
@@ -90,22 +100,26 @@ class collector {
     void drain() {
         char chunk[16384];
         const ssize_t got = ::read(source_.get(), chunk, sizeof chunk);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+        if (got < 0 && (errno == EINTR || errno == EAGAIN))
+            return;
         if (got <= 0) {
-            if (on_line_ != nullptr && !line_.empty()) (*on_line_)(line_);
+            if (on_line_ != nullptr && !line_.empty())
+                (*on_line_)(line_);
             source_.reset();
             return;
         }
         std::string_view fresh(chunk, static_cast<std::size_t>(got));
         kept_.append(fresh.substr(0, limit_ - std::min(limit_, kept_.size())));
-        if (on_line_ == nullptr) return;
+        if (on_line_ == nullptr)
+            return;
         for (auto end = fresh.find('\n'); end != std::string_view::npos; end = fresh.find('\n')) {
             line_.append(fresh.substr(0, end));
             (*on_line_)(line_);
             line_.clear();
             fresh.remove_prefix(end + 1);
         }
-        if (line_.size() + fresh.size() <= limit_) line_.append(fresh);
+        if (line_.size() + fresh.size() <= limit_)
+            line_.append(fresh);
     }
 
     std::string take() { return std::move(kept_); }
@@ -123,12 +137,18 @@ void listen(collector& out, collector& err, int exit_fd, deadline until) {
     while (out.fd() >= 0 || err.fd() >= 0) {
         std::array<pollfd, 3> watched{{{out.fd(), POLLIN, 0}, {err.fd(), POLLIN, 0}, {exit_fd, POLLIN, 0}}};
         const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(until.left().count()));
-        if (ready < 0 && errno != EINTR) return;
-        if (ready == 0) return;
-        if (watched[0].revents != 0) out.drain();
-        if (watched[1].revents != 0) err.drain();
-        // A grandchild may hold the pipes open; when the child itself is gone and nothing is left to read, that is the end.
-        if (watched[2].revents != 0 && watched[0].revents == 0 && watched[1].revents == 0) return;
+        if (ready < 0 && errno != EINTR)
+            return;
+        if (ready == 0)
+            return;
+        if (watched[0].revents != 0)
+            out.drain();
+        if (watched[1].revents != 0)
+            err.drain();
+        // A grandchild may hold the pipes open; when the child itself is gone and nothing is left to read, that is the
+        // end.
+        if (watched[2].revents != 0 && watched[0].revents == 0 && watched[1].revents == 0)
+            return;
     }
 }
 
@@ -137,9 +157,12 @@ bool readable(int fd, deadline until) {
     for (;;) {
         pollfd watched{fd, POLLIN, 0};
         const int ready = ::poll(&watched, 1, static_cast<int>(until.left().count()));
-        if (ready > 0) return true;
-        if (ready == 0) return false;
-        if (errno != EINTR) return false;
+        if (ready > 0)
+            return true;
+        if (ready == 0)
+            return false;
+        if (errno != EINTR)
+            return false;
     }
 }
 
@@ -149,7 +172,8 @@ std::string state_of(pid_t pid) {
     if (const auto stat = read_file(base + "/stat")) {
         // The name in parentheses may hold anything, so count from the last one.
         const auto close = stat->rfind(')');
-        if (close != std::string::npos && close + 2 < stat->size()) state = stat->substr(close + 2, 1);
+        if (close != std::string::npos && close + 2 < stat->size())
+            state = stat->substr(close + 2, 1);
     }
     const auto channel = read_line(base + "/wchan");
     return state + " " + (channel && *channel != "0" ? *channel : "(wait channel unknown)");
@@ -159,11 +183,14 @@ std::string state_of(pid_t pid) {
 
 std::string child_result::text() const {
     switch (how) {
-    case ending::exited: return "exited with status " + std::to_string(code);
+    case ending::exited:
+        return "exited with status " + std::to_string(code);
     case ending::signalled:
         return "was killed by signal " + std::to_string(code) + " (" + std::string(::strsignal(code)) + ")";
-    case ending::timed_out: return "ran past its deadline and was stopped";
-    case ending::abandoned: return "survives SIGKILL (pid " + std::to_string(pid) + ", " + stuck_in + ")";
+    case ending::timed_out:
+        return "ran past its deadline and was stopped";
+    case ending::abandoned:
+        return "survives SIGKILL (pid " + std::to_string(pid) + ", " + stuck_in + ")";
     }
     return "ended";
 }
@@ -172,15 +199,19 @@ result<child_result> run(const command& what, deadline until, const std::functio
     auto out = make_pipe();
     auto err = make_pipe();
     auto failure = make_pipe();
-    if (!out) return out.failure();
-    if (!err) return err.failure();
-    if (!failure) return failure.failure();
+    if (!out)
+        return out.failure();
+    if (!err)
+        return err.failure();
+    if (!failure)
+        return failure.failure();
 
     const auto arguments = pointers(what.arguments);
     const auto environment = pointers(what.environment);
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
-    if (child < 0) return system_error(errno, "fork");
+    if (child < 0)
+        return system_error(errno, "fork");
     if (child == 0) {
         become(what, arguments.data(), environment.data(), out->write.get(), err->write.get(), failure->write.get(),
                parent);
@@ -224,7 +255,8 @@ result<child_result> run(const command& what, deadline until, const std::functio
         gone = readable(exit_fd.get(), deadline::in(grace_after_term));
     }
     ::kill(-child, SIGKILL); // also whatever the child left behind in its group
-    if (!gone) gone = readable(exit_fd.get(), deadline::in(grace_after_kill));
+    if (!gone)
+        gone = readable(exit_fd.get(), deadline::in(grace_after_kill));
     ended.output = standard_output.take();
     ended.diagnostics = standard_error.take();
     if (!gone) {
@@ -236,7 +268,8 @@ result<child_result> run(const command& what, deadline until, const std::functio
     }
     int wait_status = 0;
     ::waitpid(child, &wait_status, 0); // pidfd says that it has ended: this returns at once
-    if (ended.how == child_result::ending::timed_out) return ended;
+    if (ended.how == child_result::ending::timed_out)
+        return ended;
     if (WIFSIGNALED(wait_status)) {
         ended.how = child_result::ending::signalled;
         ended.code = WTERMSIG(wait_status);
@@ -251,7 +284,8 @@ std::vector<std::string> abandoned_children() {
     std::erase_if(abandoned, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
     std::vector<std::string> texts;
     texts.reserve(abandoned.size());
-    for (const pid_t pid : abandoned) texts.push_back(std::to_string(pid) + " " + state_of(pid));
+    for (const pid_t pid : abandoned)
+        texts.push_back(std::to_string(pid) + " " + state_of(pid));
     return texts;
 }
 
@@ -260,8 +294,10 @@ result<identity> identity_of(const std::string& user) {
     passwd entry{};
     passwd* found = nullptr;
     const int problem = ::getpwnam_r(user.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    if (problem != 0) return system_error(problem, "user " + user);
-    if (found == nullptr) return error{error_code::not_found, "there is no user \"" + user + "\""};
+    if (problem != 0)
+        return system_error(problem, "user " + user);
+    if (found == nullptr)
+        return error{error_code::not_found, "there is no user \"" + user + "\""};
     identity who{found->pw_uid, found->pw_gid, {}};
     int count = 64;
     who.groups.resize(static_cast<std::size_t>(count));

@@ -1,5 +1,5 @@
-// Child processes: started without a shell, watched with a deadline, stopped as a group, and abandoned when even SIGKILL
-// does not end them (a process stuck in the driver). Nobody ever waits for a child without a limit.
+// Child processes: started without a shell, watched with a deadline, stopped as a group, and abandoned when even
+// SIGKILL does not end them (a process stuck in the driver). Nobody ever waits for a child without a limit.
 #pragma once
 
 #include "result.hpp"
@@ -49,7 +49,8 @@ struct child_result {
 /// seconds it is abandoned. `on_line` sees every whole line of standard output as it comes. The child dies with its
 /// parent, has its own process group, /dev/null as standard input and no other descriptor of ours.
 /// Errors: the program cannot be started (not_found, permission).
-result<child_result> run(const command& what, deadline until, const std::function<void(std::string_view)>& on_line = {});
+result<child_result> run(const command& what, deadline until,
+                         const std::function<void(std::string_view)>& on_line = {});
 
 /// Children that were abandoned and still exist, each as "pid state wchan".
 std::vector<std::string> abandoned_children();

@@ -1,6 +1,6 @@
 // Kernels of the copy probes: hbm_copy within one GCD, link_copy from a peer's memory into the own. The probes fill the
-// source and check the destination with copy_fill and copy_verify. Each probe has names of its own: when a kernel hangs,
-// its name says which probe it was. `blocks` is the size of the grid.
+// source and check the destination with copy_fill and copy_verify. Each probe has names of its own: when a kernel
+// hangs, its name says which probe it was. `blocks` is the size of the grid.
 #include "device.hpp"
 
 using namespace amd_gpu::probes;

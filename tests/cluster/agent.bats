@@ -97,8 +97,9 @@ slow_job_fails() {
     restart-agent n0
     hunt() { for pid in $(processes_on n0 read-smi); do kill -KILL "$pid"; done; false; }
     within 3 hunt &
+    hunter=$!
     run job
-    wait
+    wait "$hunter" || true
     [[ $output == *"target gfx90a"* ]]
     nodes_in_service
 }

@@ -71,8 +71,8 @@ TEXT
     done
 }
 
-# The agent's configuration of one node and what the commands need to know about it. Sizes are those of a test: the
-# simulated devices compute on this machine's cores.
+# The agent's configuration of one node and what the commands need to know about it. Sizes and time are those of a test: the
+# simulated devices of all nodes compute on this machine's cores.
 write_node() {
     local node=$1 model=$CLUSTER_MODEL item
     for item in $CLUSTER_NODE_MODELS; do
@@ -90,6 +90,7 @@ slurm_conf = "/mnt/etc/slurm.conf"
 [probe]
 gcd_bytes = "16MiB"
 link_bytes = "4MiB"
+deadline = 20
 floors_directory = "/mnt/etc/amd-gpu/floors"
 
 [environment]

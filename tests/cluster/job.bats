@@ -35,22 +35,21 @@ readonly openable='for node in /dev/dri/renderD*; do (exec 3<>"$node") 2>/dev/nu
 }
 
 @test "a step can open its own GPUs and no other job's" {
-    as_user srun -N1 -w n0 --gpus=3 --amd-gpu=auto --exclusive sleep 20 &
-    within 10 test -n "$(agent_status n0 '.jobs[0].job // empty')"
-    run as_user srun -N1 -w n1 --gpus=2 --amd-gpu=auto bash -c "$openable"
-    [ "$status" -eq 0 ]
+    as_user srun -N1 -w n0 --gpus=3 --amd-gpu=auto bash -c "$openable; sleep 20" >/mnt/work/first &
+    within 20 grep -q /dev/dri /mnt/work/first
+    run as_user srun -N1 -w n0 --gpus=2 --amd-gpu=auto bash -c "$openable"
     [ "$(grep -c /dev/dri <<<"$output")" -eq 2 ]
-    run as_user srun -N1 -w n1 bash -c "$openable"
+    [ "$({ cat /mnt/work/first; echo "$output"; } | grep /dev/dri | sort -u | wc -l)" -eq 5 ]
+    run as_user srun -N1 -w n0 bash -c "$openable"
     [ "$(grep -c /dev/dri <<<"$output")" -eq 0 ]
-    scancel --user=nobody
-    wait
 }
 
 @test "two jobs on one node get different GPUs" {
     as_user srun -N1 -w n0 --gpus=3 --amd-gpu=auto,env=demo bash -c 'where-am-i; sleep 3' >/mnt/work/first &
+    first=$!
     within 20 grep -q rank /mnt/work/first
     run as_user srun -N1 -w n0 --gpus=3 --amd-gpu=auto,env=demo where-am-i
-    wait
+    wait "$first"
     [ "$status" -eq 0 ]
     [ "$(grep -Eo '0000:[0-9a-f:.]+' /mnt/work/first | sort -u | wc -l)" -eq 3 ]
     [ "$({ cat /mnt/work/first; echo "$output"; } | grep -Eo '0000:[0-9a-f:.]+' | sort -u | wc -l)" -eq 6 ]

@@ -1,35 +1,28 @@
 // What probe children print, floors files, and who holds a GCD.
 #include "probing/floors.hpp"
+#include "probing/marker.hpp"
 #include "probing/measurement.hpp"
 #include "probing/prober.hpp"
+#include "temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
-#include <filesystem>
-#include <fstream>
 #include <unistd.h>
 
 using namespace amd_gpu;
 
 namespace {
 
-struct scratch {
-    scratch() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
-    ~scratch() { std::filesystem::remove_all(path); }
-    void write(const std::string& name, const std::string& content) const {
-        std::filesystem::create_directories(std::filesystem::path(path + "/" + name).parent_path());
-        std::ofstream(path + "/" + name) << content;
-    }
-    std::string path = "/tmp/amd-gpu-probing-XXXXXX";
-};
-
-constexpr const char* row = "[[floor]]\nprocessor = \"gfx90a\"\nprobe = \"hbm_copy\"\nfloor = 1147\nunit = \"GB/s\"\nsource = \"a paper\"\n";
+constexpr const char* row =
+    "[[floor]]\nprocessor = \"gfx90a\"\nprobe = \"hbm_copy\"\nfloor = 1147\nunit = \"GB/s\"\nsource = \"a paper\"\n";
 
 } // namespace
 
 TEST_CASE("lines of a probe are read by their type", "[measurement]") {
     probe_report report;
     CHECK(add_line(report, R"({"type":"start","bdf":"0000:c1:00.0"})"));
-    CHECK(add_line(report, R"({"type":"measurement","probe":"fma64","bdf":"0000:c1:00.0","value":20.3,"unit":"TFLOP/s","seconds":0.2})"));
+    CHECK(add_line(
+        report,
+        R"({"type":"measurement","probe":"fma64","bdf":"0000:c1:00.0","value":20.3,"unit":"TFLOP/s","seconds":0.2})"));
     CHECK(add_line(report, R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":148,"verified":true})"));
     CHECK(add_line(report, R"({"type":"something_new","x":1})"));
     CHECK(add_line(report, R"({"type":"end"})"));
@@ -44,7 +37,8 @@ TEST_CASE("lines that are not what a probe prints are refused", "[measurement]")
     for (const char* bad :
          {"", "garbage", "[]", "null", "\"x\"", R"({"type":"measurement","bdf":"nowhere","value":1})",
           R"({"type":"measurement","bdf":"0000:c1:00.0"})", R"({"type":"measurement","bdf":"0000:c1:00.0","value":-1})",
-          R"({"type":"measurement","bdf":"0000:c1:00.0","value":1e999})", R"({"type":"measurement","bdf":"0000:c1:00.0","value":null})",
+          R"({"type":"measurement","bdf":"0000:c1:00.0","value":1e999})",
+          R"({"type":"measurement","bdf":"0000:c1:00.0","value":null})",
           R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":1})"}) {
         CAPTURE(bad);
         CHECK_FALSE(add_line(report, bad));
@@ -57,7 +51,8 @@ TEST_CASE("the floors that are shipped can be read and say where they come from"
     const auto table = load_floors("etc/floors");
     REQUIRE(table);
     REQUIRE_FALSE(table->empty());
-    for (const auto& floor : *table) CHECK(floor.source.size() > 20);
+    for (const auto& floor : *table)
+        CHECK(floor.source.size() > 20);
     gcd die;
     die.target = *parse_target("gfx90a");
     die.compute_units = 104;
@@ -72,17 +67,18 @@ TEST_CASE("the floors that are shipped can be read and say where they come from"
 }
 
 TEST_CASE("a floors file with a mistake is refused with the line", "[floors]") {
-    const scratch at;
+    const temporary_directory at;
     const auto problem = [&](const std::string& content) {
         at.write("f.toml", content);
-        const auto table = load_floors(at.path);
+        const auto table = load_floors(at.path());
         REQUIRE_FALSE(table);
         CHECK(table.failure().code == error_code::configuration);
         return table.failure().what;
     };
     CHECK(problem(std::string(row) + "colour = 1\n").find("f.toml:7:") != std::string::npos);
     CHECK(problem("[[floor]]\nprocessor = \"gfx90b\"\n").find("gfx90b") != std::string::npos);
-    CHECK(problem("[[floor]]\nprocessor = \"gfx90a\"\nprobe = \"x\"\nfloor = 1\nunit = \"GB/s\"\n").find("source") != std::string::npos);
+    CHECK(problem("[[floor]]\nprocessor = \"gfx90a\"\nprobe = \"x\"\nfloor = 1\nunit = \"GB/s\"\n").find("source") !=
+          std::string::npos);
     CHECK(problem("[[floor]]\nprocessor = \"gfx90a\"\nfloor = -1\n").find("floor") != std::string::npos);
     CHECK(problem("floor = 3\n").find("[[floor]]") != std::string::npos);
     CHECK(problem("[[floor]\n").find("f.toml:1:") != std::string::npos);
@@ -95,9 +91,9 @@ TEST_CASE("no directory means no floors", "[floors]") {
 }
 
 TEST_CASE("a row for a CU count wins over one for the whole processor", "[floors]") {
-    const scratch at;
+    const temporary_directory at;
     at.write("f.toml", std::string(row) + row + "compute_units = 104\n");
-    const auto table = load_floors(at.path);
+    const auto table = load_floors(at.path());
     REQUIRE(table);
     gcd die;
     die.target = *parse_target("gfx90a");
@@ -119,23 +115,37 @@ TEST_CASE("levels contain the ones before them", "[prober]") {
 }
 
 TEST_CASE("a GCD is held by a living process with memory or queues on it, by nobody else", "[prober]") {
-    const scratch at;
+    const temporary_directory at;
     gcd die;
     die.kfd_gpu_id = 4711;
     const std::string proc = "class/kfd/kfd/proc/";
     const std::string self = std::to_string(::getpid());
-    CHECK(users_of(die, at.path).empty());
+    CHECK(users_of(die, at.path()).empty());
     // Opened /dev/kfd and uses nothing; another GPU; a process that is gone.
     at.write(proc + self + "/vram_4711", "0\n");
     at.write(proc + self + "/vram_1", "1000\n");
     at.write(proc + "999999999/vram_4711", "1000\n");
     at.write(proc + "nonsense/vram_4711", "1000\n");
-    CHECK(users_of(die, at.path).empty());
+    CHECK(users_of(die, at.path()).empty());
     at.write(proc + self + "/vram_4711", "1000\n");
-    CHECK(users_of(die, at.path) == std::vector<std::string>{"pid " + self});
+    CHECK(users_of(die, at.path()) == std::vector<std::string>{"pid " + self});
     at.write(proc + self + "/vram_4711", "0\n");
     at.write(proc + self + "/queues/0/gpuid", "4711\n");
-    CHECK(users_of(die, at.path) == std::vector<std::string>{"pid " + self});
+    CHECK(users_of(die, at.path()) == std::vector<std::string>{"pid " + self});
     gcd unknown;
-    CHECK(users_of(unknown, at.path).empty());
+    CHECK(users_of(unknown, at.path()).empty());
+}
+
+TEST_CASE("a marker of this boot means nothing, one of an earlier boot says that the node went down", "[marker]") {
+    const temporary_directory at;
+    const pci_address c1{0, 0xc1, 0, 0};
+    const pci_address c6{0, 0xc6, 0, 0};
+    const probe_markers before(at.path() + "/state", "boot-1");
+    REQUIRE(before.set({c1}));
+    CHECK(before.unfinished({c1, c6}).empty());
+    const probe_markers now(at.path() + "/state", "boot-2");
+    CHECK(now.unfinished({c1, c6}) == std::vector<pci_address>{c1});
+    now.clear({c1, c6});
+    CHECK(now.unfinished({c1, c6}).empty());
+    CHECK_FALSE(probe_markers("/proc/nowhere", "boot-1").set({c1}));
 }

@@ -75,14 +75,16 @@ TEST_CASE("a child that sleeps is stopped at its deadline", "[process]") {
 
 TEST_CASE("a child that ignores TERM is killed, and what it started with it", "[process]") {
     result<child_result> ended = error{};
-    const double took =
-        seconds_of([&] { ended = run(shell("trap '' TERM; sleep 61 & echo $!; while :; do sleep 1; done"), deadline::in(300ms)); });
+    const double took = seconds_of([&] {
+        ended = run(shell("trap '' TERM; sleep 61 & echo $!; while :; do sleep 1; done"), deadline::in(300ms));
+    });
     REQUIRE(ended);
     CHECK(ended->how == child_result::ending::timed_out);
     CHECK(took < 6);
     const std::string grandchild(trimmed(ended->output));
     REQUIRE_FALSE(grandchild.empty());
-    for (int i = 0; i < 100 && alive(grandchild); ++i) std::this_thread::sleep_for(20ms);
+    for (int i = 0; i < 100 && alive(grandchild); ++i)
+        std::this_thread::sleep_for(20ms);
     CHECK_FALSE(alive(grandchild));
 }
 
@@ -104,7 +106,8 @@ TEST_CASE("death by a signal is named", "[process]") {
 }
 
 TEST_CASE("endless output is read and dropped beyond the limit", "[process]") {
-    auto what = shell("i=0; while [ $i -lt 20000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done");
+    auto what =
+        shell("i=0; while [ $i -lt 20000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done");
     what.output_limit = 1000;
     const auto ended = run(what, deadline::in(20s));
     REQUIRE(ended);
@@ -114,8 +117,8 @@ TEST_CASE("endless output is read and dropped beyond the limit", "[process]") {
 
 TEST_CASE("lines are handed over whole, the last without its end too", "[process]") {
     std::vector<std::string> lines;
-    const auto ended = run(shell("printf 'a\\nbb\\n'; sleep 0.1; printf 'c'; sleep 0.1; printf 'c\\nlast'"), deadline::in(5s),
-                           [&](std::string_view line) { lines.emplace_back(line); });
+    const auto ended = run(shell("printf 'a\\nbb\\n'; sleep 0.1; printf 'c'; sleep 0.1; printf 'c\\nlast'"),
+                           deadline::in(5s), [&](std::string_view line) { lines.emplace_back(line); });
     REQUIRE(ended);
     CHECK(lines == std::vector<std::string>{"a", "bb", "cc", "last"});
 }
@@ -148,7 +151,8 @@ TEST_CASE("many children at once from many threads", "[process]") {
             threads.emplace_back([&, i] {
                 for (int round = 0; round < 5; ++round) {
                     const auto ended = run(shell("echo " + std::to_string(i)), deadline::in(20s));
-                    if (ended && ended->output == std::to_string(i) + "\n") ++good;
+                    if (ended && ended->output == std::to_string(i) + "\n")
+                        ++good;
                 }
             });
     }

@@ -37,6 +37,7 @@ preparation_request full_request() {
     request.bind = "closest";
     request.verbose = true;
     request.limit_ms = 45000;
+    request.only_with_gpus = true;
     request.by_hand = true;
     return request;
 }
@@ -60,11 +61,21 @@ TEST_CASE("an empty message is a message", "[protocol]") {
 
 TEST_CASE("keys and values that the form cannot hold are refused", "[protocol]") {
     message bad;
-    SECTION("an empty key") { bad.add("", "x"); }
-    SECTION("an equals sign in a key") { bad.add("a=b", "x"); }
-    SECTION("a NUL in a key") { bad.add(std::string_view("a\0b", 3), "x"); }
-    SECTION("a NUL in a value") { bad.add("a", std::string_view("x\0y", 3)); }
-    SECTION("more than the limit") { bad.add("a", std::string(message_limit, 'x')); }
+    SECTION("an empty key") {
+        bad.add("", "x");
+    }
+    SECTION("an equals sign in a key") {
+        bad.add("a=b", "x");
+    }
+    SECTION("a NUL in a key") {
+        bad.add(std::string_view("a\0b", 3), "x");
+    }
+    SECTION("a NUL in a value") {
+        bad.add("a", std::string_view("x\0y", 3));
+    }
+    SECTION("more than the limit") {
+        bad.add("a", std::string(message_limit, 'x'));
+    }
     CHECK_FALSE(encode(bad));
 }
 
@@ -91,9 +102,11 @@ TEST_CASE("random bytes are decoded or refused, and what is decoded encodes to t
     unsigned accepted = 0;
     for (int round = 0; round < 20000; ++round) {
         std::string body(random() % 40, '\0');
-        for (auto& byte : body) byte = "a=b\0xy"[random() % 6];
+        for (auto& byte : body)
+            byte = "a=b\0xy"[random() % 6];
         const auto read = decode(body);
-        if (!read) continue;
+        if (!read)
+            continue;
         ++accepted;
         const auto bytes = encode(*read);
         REQUIRE(bytes);
@@ -142,7 +155,8 @@ TEST_CASE("64 partitions with all that is said of them fit into one message", "[
     preparation_reply reply;
     for (uint32_t i = 0; i < 64; ++i) {
         granted_gcd die{i, i, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128 + i, "gfx942:sramecc+:xnack-", {}};
-        for (uint32_t core = 0; core < 24; ++core) die.cores.push_back(core * 2);
+        for (uint32_t core = 0; core < 24; ++core)
+            die.cores.push_back(core * 2);
         reply.gcds.push_back(std::move(die));
         reply.report.push_back(std::string(64 * 6, 'x'));
     }

@@ -11,26 +11,34 @@ namespace {
 std::vector<granted_gcd> gcds(uint32_t count, bool with_ids = true) {
     std::vector<granted_gcd> list;
     for (uint32_t i = 0; i < count; ++i)
-        list.push_back({i, i, "0000:0" + std::to_string(i) + ":00.0", with_ids ? "000000000000000" + std::to_string(i) : "",
-                        128 + i, "gfx90a:sramecc+", {}});
+        list.push_back({i,
+                        i,
+                        "0000:0" + std::to_string(i) + ":00.0",
+                        with_ids ? "000000000000000" + std::to_string(i) : "",
+                        128 + i,
+                        "gfx90a:sramecc+",
+                        {}});
     return list;
 }
 
 std::vector<uint32_t> indices(const std::vector<granted_gcd>& list) {
     std::vector<uint32_t> numbers;
-    for (const auto& die : list) numbers.push_back(die.index);
+    for (const auto& die : list)
+        numbers.push_back(die.index);
     return numbers;
 }
 
 std::optional<std::string> value(const std::vector<edit>& edits, const std::string& name) {
     for (const auto& change : edits)
-        if (change.name == name) return change.value;
+        if (change.name == name)
+            return change.value;
     return std::nullopt;
 }
 
 result<plugin_settings> settings_of(std::vector<std::string> words) {
     std::vector<char*> pointers;
-    for (auto& word : words) pointers.push_back(word.data());
+    for (auto& word : words)
+        pointers.push_back(word.data());
     return parse_plugin_settings(static_cast<int>(pointers.size()), pointers.data());
 }
 
@@ -41,7 +49,8 @@ TEST_CASE("tasks share the GCDs in contiguous parts that cover each GCD once", "
         for (uint32_t tasks = 1; tasks <= count; ++tasks) {
             std::vector<uint32_t> seen;
             for (uint32_t id = 0; id < tasks; ++id)
-                for (const uint32_t index : indices(share_of(gcds(count), {id, tasks}))) seen.push_back(index);
+                for (const uint32_t index : indices(share_of(gcds(count), {id, tasks})))
+                    seen.push_back(index);
             CAPTURE(count, tasks);
             CHECK(seen == indices(gcds(count)));
         }
@@ -54,7 +63,8 @@ TEST_CASE("with more tasks than GCDs each task has one and each GCD its fair num
         REQUIRE(mine.size() == 1);
         ++tasks_of[mine[0].index];
     }
-    for (const int count : tasks_of) CHECK((count == 2 || count == 3));
+    for (const int count : tasks_of)
+        CHECK((count == 2 || count == 3));
 }
 
 TEST_CASE("impossible places and no GCDs do not crash", "[task]") {
@@ -74,7 +84,8 @@ TEST_CASE("masks use unique ids, and positions among what the runtime lists wher
 
 TEST_CASE("layers above ROCR are set anew only where they are set", "[task]") {
     const auto all = gcds(8);
-    const auto edits = task_edits({all[6], all[7]}, "GPU-6,GPU-7", [](const std::string& name) { return name == "CUDA_VISIBLE_DEVICES"; });
+    const auto edits = task_edits({all[6], all[7]}, "GPU-6,GPU-7",
+                                  [](const std::string& name) { return name == "CUDA_VISIBLE_DEVICES"; });
     CHECK(value(edits, "ROCR_VISIBLE_DEVICES") == "GPU-6,GPU-7");
     CHECK(value(edits, "CUDA_VISIBLE_DEVICES") == "0,1");
     CHECK_FALSE(value(edits, "HIP_VISIBLE_DEVICES"));
@@ -86,15 +97,16 @@ TEST_CASE("layers above ROCR are set anew only where they are set", "[task]") {
 }
 
 TEST_CASE("words of plugstack.conf are read strictly", "[plugin_settings]") {
-    const auto read = settings_of({"socket=/run/x.sock", "deadline=30", "on_agent_down=run", "default=auto", "environments=/e"});
+    const auto read =
+        settings_of({"socket=/run/x.sock", "deadline=30", "on_agent_down=run", "default=auto", "environments=/e"});
     REQUIRE(read);
     CHECK(read->socket == "/run/x.sock");
     CHECK(read->deadline == std::chrono::seconds(30));
     CHECK(read->run_without_agent);
     CHECK(read->on_by_default);
     CHECK(settings_of({}));
-    for (const char* bad : {"sockets=/x", "socket=x", "socket", "deadline=0", "deadline=1.5", "deadline=99999", "on_agent_down=maybe",
-                            "default=on", "", "="}) {
+    for (const char* bad : {"sockets=/x", "socket=x", "socket", "deadline=0", "deadline=1.5", "deadline=99999",
+                            "on_agent_down=maybe", "default=on", "", "="}) {
         CAPTURE(bad);
         const auto refused = settings_of({bad});
         REQUIRE_FALSE(refused);

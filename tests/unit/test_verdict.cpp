@@ -1,4 +1,5 @@
-// From what probe children say to what happens to the node: every way a child can end, and the arithmetic of second chances.
+// From what probe children say to what happens to the node: every way a child can end, and the arithmetic of second
+// chances.
 #include "health/verdict.hpp"
 
 #include <catch2/catch.hpp>
@@ -39,7 +40,8 @@ probe_run ran(child_result::ending how, int code, std::initializer_list<const ch
     run.ended->code = code;
     run.ended->pid = 4711;
     run.ended->stuck_in = "D kfd_wait";
-    for (const char* line : lines) REQUIRE(add_line(run.report, line));
+    for (const char* line : lines)
+        REQUIRE(add_line(run.report, line));
     return run;
 }
 
@@ -48,8 +50,10 @@ verdict verdict_of(const probe_run& run) {
 }
 
 constexpr auto exited = child_result::ending::exited;
-constexpr const char* good_copy = R"({"type":"measurement","probe":"hbm_copy","bdf":"0000:c1:00.0","value":1388,"unit":"GB/s"})";
-constexpr const char* slow_copy = R"({"type":"measurement","probe":"hbm_copy","bdf":"0000:c1:00.0","value":695,"unit":"GB/s"})";
+constexpr const char* good_copy =
+    R"({"type":"measurement","probe":"hbm_copy","bdf":"0000:c1:00.0","value":1388,"unit":"GB/s"})";
+constexpr const char* slow_copy =
+    R"({"type":"measurement","probe":"hbm_copy","bdf":"0000:c1:00.0","value":695,"unit":"GB/s"})";
 constexpr const char* the_end = R"({"type":"end","seconds":1})";
 
 check_result slow(double measured) {
@@ -79,15 +83,17 @@ TEST_CASE("a number in another unit, or of a device without floor, is compared w
 }
 
 TEST_CASE("wrong contents are a fault whatever the speed", "[verdict]") {
-    const auto judged = verdict_of(
-        ran(exited, 0,
-            {good_copy, R"({"type":"mismatch","probe":"pattern","bdf":"0000:c1:00.0","index":5,"expected":"0x0","found":"0x20000","bits":[17]})",
-             R"({"type":"measurement","probe":"pattern","bdf":"0000:c1:00.0","value":1,"unit":"errors"})", the_end}));
+    const auto judged = verdict_of(ran(
+        exited, 0,
+        {good_copy,
+         R"({"type":"mismatch","probe":"pattern","bdf":"0000:c1:00.0","index":5,"expected":"0x0","found":"0x20000","bits":[17]})",
+         R"({"type":"measurement","probe":"pattern","bdf":"0000:c1:00.0","value":1,"unit":"errors"})", the_end}));
     CHECK(judged.how == outcome::node_fault);
     CHECK(judged.reason.find("index 5 expected 0x0 found 0x20000 (bit 17)") != std::string::npos);
-    const auto silent = verdict_of(
-        ran(exited, 0,
-            {R"({"type":"mismatch","probe":"fma64","bdf":"0000:c1:00.0","index":5,"expected":"0x0","found":"0x1","bits":[0]})", the_end}));
+    const auto silent = verdict_of(ran(
+        exited, 0,
+        {R"({"type":"mismatch","probe":"fma64","bdf":"0000:c1:00.0","index":5,"expected":"0x0","found":"0x1","bits":[0]})",
+         the_end}));
     CHECK(silent.how == outcome::node_fault);
 }
 
@@ -97,7 +103,8 @@ TEST_CASE("a child that hangs, or that even SIGKILL does not end, is the node's 
     CHECK(stuck.how == outcome::node_fault);
     CHECK(stuck.reason.find("kfd_wait") != std::string::npos);
     const auto deadline = verdict_of(ran(
-        exited, 5, {R"({"type":"error","probe":"hbm_copy","bdf":"0000:c1:00.0","text":"deadline of 7 s passed in kernel hbm_copy"})"}));
+        exited, 5,
+        {R"({"type":"error","probe":"hbm_copy","bdf":"0000:c1:00.0","text":"deadline of 7 s passed in kernel hbm_copy"})"}));
     CHECK(deadline.how == outcome::node_fault);
     CHECK(deadline.reason.find("deadline of 7 s passed in kernel hbm_copy") != std::string::npos);
 }
@@ -115,7 +122,8 @@ TEST_CASE("a device that fails under a running runtime is at fault, a runtime th
           outcome::service_fault);
 }
 
-TEST_CASE("a child that somebody kills, that cannot be started or that stops in the middle proves nothing", "[verdict]") {
+TEST_CASE("a child that somebody kills, that cannot be started or that stops in the middle proves nothing",
+          "[verdict]") {
     CHECK(verdict_of(ran(child_result::ending::signalled, 9, {})).how == outcome::service_fault);
     probe_run absent{{c1}, {}, std::nullopt, "/usr/libexec/amd-gpu-probe: No such file or directory"};
     const auto judged = verdict_of(absent);
@@ -132,14 +140,15 @@ TEST_CASE("links are compared by how many there are, and by what arrived", "[ver
         run.report.ended = true;
         return fold(assess(run, two_gcds(), floors()));
     };
-    CHECK(link_run(R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":147,"unit":"GB/s","verified":true})").how ==
-          outcome::ready);
-    const auto weak =
-        link_run(R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":37,"unit":"GB/s","verified":true})");
+    CHECK(link_run(
+              R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":147,"unit":"GB/s","verified":true})")
+              .how == outcome::ready);
+    const auto weak = link_run(
+        R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":37,"unit":"GB/s","verified":true})");
     CHECK(weak.how == outcome::node_fault);
     CHECK(weak.reason == "amd-gpu: 0000:c1:00.0 to 0000:c6:00.0 link 37<111 GB/s");
-    const auto wrong =
-        link_run(R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":147,"unit":"GB/s","verified":false})");
+    const auto wrong = link_run(
+        R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":147,"unit":"GB/s","verified":false})");
     CHECK(wrong.how == outcome::node_fault);
     CHECK(wrong.reason.find("wrong contents") != std::string::npos);
 }
@@ -170,8 +179,8 @@ TEST_CASE("only what was slow is worth another run", "[verdict]") {
 }
 
 TEST_CASE("with floors five sigma below good parts, a job of 9,408 healthy nodes is not failed by noise", "[verdict]") {
-    // One false failure in 100 such jobs needs fewer than 1.1e-6 for each node, which no single run five sigma below the
-    // median could promise for tails that are not Gaussian; two of three squares whatever the tail is.
+    // One false failure in 100 such jobs needs fewer than 1.1e-6 for each node, which no single run five sigma below
+    // the median could promise for tails that are not Gaussian; two of three squares whatever the tail is.
     std::mt19937 random(1);
     std::student_t_distribution<double> noise(5); // heavy tails
     unsigned single = 0;
@@ -183,7 +192,8 @@ TEST_CASE("with floors five sigma below good parts, a job of 9,408 healthy nodes
         if (rounds[0][0].how == state::fail) {
             ++single;
             rounds.push_back({run()});
-            if (rounds[1][0].how != state::fail) rounds.push_back({run()});
+            if (rounds[1][0].how != state::fail)
+                rounds.push_back({run()});
         }
         failed += fold(two_of_three(rounds)).how == outcome::node_fault ? 1 : 0;
     }
