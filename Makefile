@@ -84,12 +84,12 @@ FORCE:
 $(build)/obj/%.o: %.cpp $(build)/flags
 	$(call say,CXX,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(compile) $(CPPFLAGS) $(CXXFLAGS) -c -o $@ $<
+	$(Q)$(CXX) $(compile) $(CPPFLAGS) $(CXXFLAGS) $(last_word) -c -o $@ $<
 
 # Catch2's header and the simulator's data need a little more room than the product's own code.
 $(call objects,$(unit_sources)): compile += -Itests -Iprobes -Wno-conversion
 # The plugin is loaded by every srun and every step: small before fast.
-$(call objects,$(plugin_sources) $(shared_sources)): compile += -ffunction-sections -fdata-sections -Os
+$(call objects,$(plugin_sources) $(shared_sources)): last_word := -ffunction-sections -fdata-sections $(if $(SANITIZE),,-Os)
 # Every program of a simulated node loads the preload library: libc alone, no exceptions, never a sanitizer.
 $(call objects,$(preload_sources)): sanitize :=
 $(call objects,$(preload_sources)): compile += -fno-exceptions -fno-rtti

@@ -40,8 +40,16 @@ std::string node_name() {
     return name.substr(0, name.find('.'));
 }
 
+/// Prints lines on the user's terminal in one piece, so that other nodes' lines do not come in between.
+void say(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines)
+        text += (text.empty() ? "" : "\n") + ("amd-gpu: " + step.node + ": " + line);
+    slurm_spank_log("%s", text.c_str());
+}
+
 void say(const std::string& line) {
-    slurm_spank_log("amd-gpu: %s: %s", step.node.c_str(), line.c_str());
+    say(std::vector<std::string>{line});
 }
 
 bool can_open(const granted_gcd& die) {
@@ -186,8 +194,7 @@ int task_start(spank_t spank) {
 
     const bool first = place.local_id == 0;
     if (first && state().option->verbose)
-        for (const auto& line : reply.report)
-            say(line);
+        say(reply.report);
 
     const auto open = openable(reply.gcds);
     const auto mine = gcds_of_task(spank, open, place, reply.mask == "rank");

@@ -16,7 +16,7 @@ std::string cell(const check_result& check) {
     if (!check.measured)
         return check.evidence + mark;
     const std::string floor = check.floor ? fmt::format("(floor {:.4g})", *check.floor) : "(no floor)";
-    return fmt::format("{:.4g} {} {}{}", *check.measured, check.unit, floor, mark);
+    return fmt::format("{:.{}f} {} {}{}", *check.measured, *check.measured < 100 ? 2 : 0, check.unit, floor, mark);
 }
 
 uint32_t index_of(const node& where, const pci_address& bdf) {

@@ -22,3 +22,11 @@ setup() { plugin=$AMD_GPU_BUILD/lib/amd_gpu.so; }
     strip -o "$BATS_TEST_TMPDIR/stripped" "$plugin"
     [ "$(stat --format=%s "$BATS_TEST_TMPDIR/stripped")" -lt 1000000 ]
 }
+
+@test "the shipped kernels hold the inner loops that their figures depend on" {
+    bundle=$AMD_GPU_BUILD/kernels/kernels.hipfb
+    [ -e "$bundle" ] || skip 'no compiler for amdgcn was found, so no kernels were built'
+    run "$BATS_TEST_DIRNAME/../probes_isa" "$bundle"
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
