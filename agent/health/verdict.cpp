@@ -209,10 +209,20 @@ std::vector<check_result> two_of_three(const std::vector<std::vector<check_resul
     return kept;
 }
 
+namespace {
+
+/// What to do about a failed check: a device that does not answer needs another boot, one that answers wrongly another test.
+std::string_view action_for(const check_result& check) {
+    return check.evidence.starts_with("GPU does not answer") ? "reboot, then hardware" : "confirm: amd-gpu-agent probe";
+}
+
+} // namespace
+
 verdict fold(const std::vector<check_result>& checks) {
     for (const auto& check : checks)
         if (check.how == state::fail)
-            return {outcome::node_fault, text_of(check), node_reason(text_of(check))};
+            return {outcome::node_fault, text_of(check),
+                    node_reason(fmt::format("{} ({})", text_of(check), action_for(check)))};
     for (const auto& check : checks)
         if (check.how == state::could_not_run)
             return {outcome::service_fault, "the GPUs could not be probed: " + text_of(check), {}};

@@ -57,8 +57,8 @@ processes_on() {
 
 # No jobs, no faults, every daemon up, every node in service.
 clean_cluster() {
-    local node
-    timeout 10 scancel --full --user=root,nobody 2>/dev/null || true
+    local node user
+    for user in root nobody; do timeout 10 scancel --user="$user" || true; done
     within 20 no_jobs
     for node in $(nodes); do
         [[ ! -s /mnt/nodes/$node/faults ]] || set-faults "$node" </dev/null

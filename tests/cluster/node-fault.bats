@@ -74,7 +74,7 @@ TEXT
 
 @test "one flipped bit in memory drains the node" {
     echo 'flip gcd=3 probe=pattern bit=17' | set-faults n0
-    run as_user srun -N1 -w n0 --gpus-per-node=8 --amd-gpu=auto,env=demo where-am-i
+    run as_user srun -N1 -w n0 --gpus-per-node=8 --amd-gpu=auto,env=demo,probe=standard where-am-i
     [ "$status" -ne 0 ]
     drained n0
     [[ $(reason_of n0) == *"$gcd3"* ]]

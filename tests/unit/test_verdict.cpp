@@ -69,7 +69,7 @@ TEST_CASE("numbers above their floors are well", "[verdict]") {
 TEST_CASE("a number below its floor is the node's fault, with a reason that a person can act on", "[verdict]") {
     const auto judged = verdict_of(ran(exited, 0, {slow_copy, the_end}));
     CHECK(judged.how == outcome::node_fault);
-    CHECK(judged.reason == "amd-gpu: 0000:c1:00.0 hbm_copy 695<1147 GB/s");
+    CHECK(judged.reason == "amd-gpu: 0000:c1:00.0 hbm_copy 695<1147 GB/s (confirm: amd-gpu-agent probe)");
 }
 
 TEST_CASE("a number in another unit, or of a device without floor, is compared with nothing", "[verdict]") {
@@ -146,7 +146,7 @@ TEST_CASE("links are compared by how many there are, and by what arrived", "[ver
     const auto weak = link_run(
         R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":37,"unit":"GB/s","verified":true})");
     CHECK(weak.how == outcome::node_fault);
-    CHECK(weak.reason == "amd-gpu: 0000:c1:00.0 to 0000:c6:00.0 link 37<111 GB/s");
+    CHECK(weak.reason == "amd-gpu: 0000:c1:00.0 to 0000:c6:00.0 link 37<111 GB/s (confirm: amd-gpu-agent probe)");
     const auto wrong = link_run(
         R"({"type":"link","from":"0000:c1:00.0","to":"0000:c6:00.0","value":147,"unit":"GB/s","verified":false})");
     CHECK(wrong.how == outcome::node_fault);
