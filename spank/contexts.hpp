@@ -12,6 +12,7 @@ namespace amd_gpu {
 /// What the plugin remembers within one process.
 struct plugin_state {
     plugin_settings settings;
+    std::string problem;           ///< what is wrong with the settings; jobs that ask for us must not run without us
     std::optional<request> option; ///< as the option callback read it; nothing when the option was not given
 };
 plugin_state& state();

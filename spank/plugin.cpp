@@ -42,7 +42,8 @@ bool submitting() {
 int read_settings(int count, char** words) {
     auto read = parse_plugin_settings(count, words);
     if (!read) {
-        slurm_error("amd-gpu: %s", read.failure().what.c_str());
+        state().problem = read.failure().what;
+        slurm_error("amd-gpu: %s", state().problem.c_str());
         return -1;
     }
     state().settings = std::move(*read);
@@ -81,8 +82,8 @@ int slurm_spank_init(spank_t spank, int count, char** words) {
         const bool local = submitting();
         if (!local && spank_remote(spank) != 1)
             return 0; // slurmd itself
-        if (read_settings(count, words) != 0)
-            return local ? -1 : 0;
+        if (read_settings(count, words) != 0 && local)
+            return -1; // on a node the tasks of jobs that ask for us will say it
         if (spank_option_register(spank, &the_option) != ESPANK_SUCCESS) {
             slurm_error("amd-gpu: the option --amd-gpu cannot be registered");
             return -1;

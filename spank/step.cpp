@@ -21,8 +21,8 @@ namespace {
 
 /// What slurmstepd fetched, for the tasks that it forks.
 struct fetched {
-    bool done = false;
     std::string node;
+    preparation_request asked;
     preparation_reply reply;
     std::string bad_option;             ///< the option's own mistake, when it slipped past the check at submit
     std::vector<granted_gcd> step_gcds; ///< those that the step's device cgroup lets through
@@ -52,14 +52,46 @@ void say(const std::string& line) {
     say(std::vector<std::string>{line});
 }
 
-bool can_open(const granted_gcd& die) {
-    if (!die.render_minor)
-        return true; // without a device node there is nothing that a cgroup could deny
-    const std::string path = "/dev/dri/renderD" + std::to_string(*die.render_minor);
+/// Asks what `step.asked` says. An agent that does not answer is an answer, too.
+preparation_reply ask_agent() {
+    const auto limit = state().settings.deadline;
+    const auto answered = ask(state().settings.socket, to_message(step.asked), deadline::in(limit));
+    result<preparation_reply> reply = answered ? to_reply(*answered) : answered.failure();
+    if (answered && answered->text("kind") == "refused")
+        reply = error{error_code::peer, std::string(answered->text("message"))};
+    if (reply) {
+        if (!reply->node.empty())
+            step.node = reply->node;
+        return std::move(*reply);
+    }
+    preparation_reply none;
+    none.how = outcome::service_fault;
+    none.run_anyway = state().settings.run_without_agent;
+    none.message = "amd-gpu-agent does not answer (" + reply.failure().what +
+                   "); an administrator can start it with: systemctl start amd-gpu-agent";
+    slurm_error("amd-gpu: %s", none.message.c_str());
+    return none;
+}
+
+bool can_open_minor(uint32_t minor) {
+    const std::string path = "/dev/dri/renderD" + std::to_string(minor);
     const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY);
     if (fd >= 0)
         ::close(fd);
-    return fd >= 0 || (errno != EPERM && errno != EACCES);
+    return fd >= 0 || (errno != EPERM && errno != EACCES && errno != ENOENT);
+}
+
+/// N of every /dev/dri/renderD<N> that this process may open. DRM gives render nodes the minors from 128 on.
+std::vector<uint32_t> open_render_minors() {
+    std::vector<uint32_t> minors;
+    for (uint32_t minor = 128; minor < 512; ++minor)
+        if (can_open_minor(minor))
+            minors.push_back(minor);
+    return minors;
+}
+
+bool can_open(const granted_gcd& die) {
+    return !die.render_minor || can_open_minor(*die.render_minor); // without a device node a cgroup can deny nothing
 }
 
 std::vector<granted_gcd> openable(const std::vector<granted_gcd>& gcds) {
@@ -127,9 +159,12 @@ int step_option(const char* value) {
 }
 
 int step_post_option(spank_t spank) {
-    step.done = true;
     step.node = node_name();
-    auto asked = request_for(*state().option, state().settings.on_by_default);
+    // Should anything go wrong before there is an answer, no task runs unprepared.
+    step.reply.how = outcome::service_fault;
+    step.reply.message = "the job was not prepared: see slurmd's log on this node";
+    step.asked = request_for(*state().option, state().settings.on_by_default);
+    auto& asked = step.asked;
     uint32_t id = 0;
     uid_t uid = 0;
     if (!step.bad_option.empty() || spank_get_item(spank, S_JOB_ID, &asked.job) != ESPANK_SUCCESS ||
@@ -140,6 +175,10 @@ int step_post_option(spank_t spank) {
             step.bad_option.empty() ? "Slurm does not tell the job's id" : "--amd-gpu: " + step.bad_option;
         return 0;
     }
+    if (!state().problem.empty()) {
+        step.reply.message = state().problem;
+        return 0;
+    }
     asked.uid = uid;
     asked.step = id;
     asked.node = step.node;
@@ -147,31 +186,23 @@ int step_post_option(spank_t spank) {
     asked.within_allocation = task_variable(spank, within_variable).has_value();
     if (const char* conf = ::getenv("SLURM_CONF"); conf != nullptr)
         asked.slurm_conf = conf;
-    for (const char* name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
-        if (asked.gpus)
-            break;
-        if (const auto list = task_variable(spank, name))
-            asked.gpus = parse_ranges(*list);
-    }
-
-    const auto answered = ask(state().settings.socket, to_message(asked), deadline::in(state().settings.deadline));
-    auto reply = !answered ? result<preparation_reply>(answered.failure())
-                 : answered->text("kind") == "refused"
-                     ? result<preparation_reply>(error{error_code::peer, std::string(answered->text("message"))})
-                     : to_reply(*answered);
-    if (reply) {
-        step.reply = std::move(*reply);
-        return 0;
-    }
-    step.reply.how = outcome::service_fault;
-    step.reply.run_anyway = state().settings.run_without_agent;
-    step.reply.message = "amd-gpu-agent does not answer (" + reply.failure().what +
-                         "); an administrator can start it with: systemctl start amd-gpu-agent";
-    slurm_error("amd-gpu: %s", step.reply.message.c_str());
+    asked.attach_only = true;
+    step.reply = ask_agent();
     return 0;
 }
 
-int task_privileged(spank_t) {
+int task_privileged(spank_t spank) {
+    // A preparation that has to be made now begins here, where the step's device cgroup says which GPUs are its own.
+    // Each task asks; the agent makes it once.
+    if (step.reply.absent) {
+        auto& asked = step.asked;
+        asked.attach_only = false;
+        asked.render_minors = open_render_minors();
+        const bool script = asked.step == batch_step;
+        if (const auto list = task_variable(spank, script ? "SLURM_JOB_GPUS" : "SLURM_STEP_GPUS"))
+            asked.gpus = parse_ranges(*list);
+        step.reply = ask_agent();
+    }
     // In the step's device cgroup, but not yet in the task's own: the difference tells whether tasks have GPUs of their
     // own.
     step.step_gcds = openable(step.reply.gcds);
@@ -179,8 +210,6 @@ int task_privileged(spank_t) {
 }
 
 int task_start(spank_t spank) {
-    if (!step.done)
-        return 0;
     const auto place = place_of(spank);
     const auto& reply = step.reply;
     if (reply.how != outcome::ready) {
@@ -197,6 +226,10 @@ int task_start(spank_t spank) {
         say(reply.report);
 
     const auto open = openable(reply.gcds);
+    if (open.empty())
+        end_task(place,
+                 "none of the GPUs that were prepared can be opened here: Slurm counts them in another order than "
+                 "by their device files; use AutoDetect=rsmi, or ascending File= lines in gres.conf");
     const auto mine = gcds_of_task(spank, open, place, reply.mask == "rank");
     const auto mask = reply.mask == "none" ? std::nullopt : rocr_mask(mine, open);
     auto edits = reply.edits;

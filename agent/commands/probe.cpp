@@ -87,8 +87,10 @@ int probe_here(const command_context& context, const wish& given) {
 
     if (given.acknowledge)
         probe_markers(site->state_directory, where->boot_id).clear(*bdfs);
+    settings patient = *site; // whoever types this says how long it may take
+    patient.probe_deadline = until.left();
     const auto level = parse_probe_level(given.level).value_or(probe_level::standard);
-    const auto checks = probe_and_judge(*site, *where, *bdfs, level, until).checks;
+    const auto checks = probe_and_judge(patient, *where, *bdfs, level, held_means::not_probed, until).checks;
     const auto judged = fold(checks);
     if (given.as_json) {
         fmt::print("{}\n", json_of_checks(*where, checks).dump(2, ' ', false, ordered_json::error_handler_t::replace));

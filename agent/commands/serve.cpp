@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 
 #include "node/json.hpp"
+#include "probing/marker.hpp"
 #include "service/server.hpp"
 #include "system/files.hpp"
 
@@ -23,6 +24,13 @@ void publish(const settings& site, const node& where) {
         ::syslog(LOG_WARNING, "node.json: %s", written.failure().what.c_str());
 }
 
+/// Markers of this boot are from an agent that was killed while it probed; the node itself did not go down.
+void forget_unfinished_probes(const settings& site) {
+    const auto boot = read_line("/proc/sys/kernel/random/boot_id");
+    if (boot)
+        probe_markers(site.state_directory, *boot).clear_own();
+}
+
 int serve_here(const command_context& context) {
     const auto site = load_settings(context.configuration);
     if (!site)
@@ -33,6 +41,7 @@ int serve_here(const command_context& context) {
         return report(listening.failure());
 
     const ending_signals signals; // before `jobs`, which has threads
+    forget_unfinished_probes(*site);
     preparations jobs(*site);
     // The first job should not pay for the first discovery; without GPUs, or with a broken driver, there is still a
     // service.
@@ -46,7 +55,6 @@ int serve_here(const command_context& context) {
         ::syslog(LOG_ERR, "discovery: %s", found.failure().what.c_str());
     }
     const auto served = serve(*listening, signals, jobs);
-    ::unlink(site->socket.c_str());
     if (!served)
         return report(served.failure());
     if (!*served)

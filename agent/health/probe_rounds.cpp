@@ -9,8 +9,7 @@ namespace amd_gpu {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto held_grace = 5000ms;     // a big process takes seconds to give its memory back
-constexpr auto least_for_more = 1000ms; // another round in less time would end in its deadline
+constexpr auto held_grace = 5000ms; // a big process takes seconds to give its memory back
 constexpr std::size_t most_rounds = 3;
 
 check_result not_run(const pci_address& bdf, std::string why) {
@@ -42,11 +41,14 @@ bool is_proof(const check_result& check) {
 } // namespace
 
 probed probe_and_judge(const settings& site, const node& where, const std::vector<pci_address>& bdfs, probe_level level,
-                       deadline until) {
+                       held_means when_held, deadline until) {
     if (bdfs.empty())
         return {};
-    if (const auto held = still_held(where, bdfs, until.at_most(held_grace)))
-        return {{*held}, 0};
+    if (auto held = still_held(where, bdfs, until.at_most(held_grace))) {
+        if (when_held == held_means::nothing)
+            held->how = check_result::state::unsupported;
+        return {{std::move(*held)}, 0};
+    }
     const auto floors = load_floors(site.floors_directory);
     if (!floors)
         return {{not_run(bdfs.front(), floors.failure().what)}, 0};
@@ -68,15 +70,19 @@ probed probe_and_judge(const settings& site, const node& where, const std::vecto
     }
     if (safe.empty())
         return {left_alone, 0};
-    if (const auto marked = markers.set(safe); !marked)
+    if (const auto marked = markers.set(safe); !marked) {
+        markers.clear(safe);
         return {{not_run(safe.front(), marked.failure().what)}, 0};
+    }
 
     std::vector<std::vector<check_result>> rounds;
     unsigned children = 0;
     auto plan = plan_for(level, safe);
+    const deadline limit = until.at_most(site.probe_deadline); // the waiting above is not the GPUs' fault
     for (;;) {
+        const auto begin = deadline::clock::now();
         std::vector<check_result> checks;
-        for (const auto& run : run_probes(site, where, plan, until)) {
+        for (const auto& run : run_probes(site, where, plan, limit)) {
             ++children;
             const auto found = assess(run, where, *floors);
             checks.insert(checks.end(), found.begin(), found.end());
@@ -86,7 +92,9 @@ probed probe_and_judge(const settings& site, const node& where, const std::vecto
         const auto suspects = below_floor(rounds.front());
         const bool proven = std::any_of(rounds.back().begin(), rounds.back().end(), is_proof);
         const bool agreed = rounds.size() == 2 && below_floor(rounds.back()) == suspects;
-        if (proven || suspects.empty() || agreed || rounds.size() == most_rounds || until.left() < least_for_more)
+        // A round that has less time than this one took would end in its deadline and blame the GPU for it.
+        const bool no_time = limit.left() < 2 * (deadline::clock::now() - begin);
+        if (proven || suspects.empty() || agreed || rounds.size() == most_rounds || no_time)
             break;
         plan = plan_for(level, suspects);
     }

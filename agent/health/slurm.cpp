@@ -2,6 +2,7 @@
 
 #include "system/process.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 
@@ -52,8 +53,22 @@ result<bool> slurm_control::drain(const std::string& node, const std::string& re
     return true;
 }
 
-result<slurm_control::requeue_answer> slurm_control::requeue(uint32_t job) const {
-    const auto answer = call(site_.scontrol, {"requeue", std::to_string(job)});
+result<slurm_control::job_record> slurm_control::look_up(uint32_t job) const {
+    const auto shown = call(site_.scontrol, {"-o", "show", "job", std::to_string(job)});
+    if (!shown)
+        return shown.failure();
+    auto found = job_record_in(*shown, job);
+    if (!found)
+        return error{error_code::peer, fmt::format("slurmctld does not know job {}", job)};
+    // Of a heterogeneous job only the first component has the script.
+    if (!found->batch && found->leader != found->name)
+        if (const auto first = call(site_.scontrol, {"-o", "show", "job", found->leader}))
+            found->batch = first->find("BatchFlag=1") != std::string::npos;
+    return std::move(*found);
+}
+
+result<slurm_control::requeue_answer> slurm_control::requeue(const job_record& job) const {
+    const auto answer = call(site_.scontrol, {"requeue", job.leader});
     if (answer)
         return requeue_answer::requeued;
     const std::string& words = answer.failure().what;
@@ -61,38 +76,55 @@ result<slurm_control::requeue_answer> slurm_control::requeue(uint32_t job) const
         return requeue_answer::requeued;
     if (words.find("Only batch jobs are accepted") != std::string::npos)
         return requeue_answer::not_batch;
-    if (answer.failure().code == error_code::peer && words.find("Unable to contact") == std::string::npos &&
-        words.find("timed out") == std::string::npos)
+    if (words.find("Requested operation is presently disabled") != std::string::npos)
         return requeue_answer::not_allowed;
     return answer.failure();
 }
 
-status slurm_control::start_now(uint32_t job) const {
-    const auto done = call(site_.scontrol, {"update", fmt::format("jobid={}", job), "StartTime=now"});
+status slurm_control::order(const std::string& program, const std::vector<std::string>& arguments) const {
+    const auto done = call(program, arguments);
     return done ? success() : status(done.failure());
 }
 
-status slurm_control::notify(uint32_t job, const std::string& line) const {
-    const auto done = call(site_.scontrol, {"notify", std::to_string(job), line});
-    return done ? success() : status(done.failure());
+status slurm_control::start_now(const job_record& job) const {
+    return order(site_.scontrol, {"update", "jobid=" + job.leader, "StartTime=now"});
 }
 
-status slurm_control::comment(uint32_t job, const std::string& line) const {
-    const auto done = call(site_.scontrol, {"update", fmt::format("jobid={}", job), "comment=" + line});
-    return done ? success() : status(done.failure());
+status slurm_control::notify(const job_record& job, const std::string& line) const {
+    return order(site_.scontrol, {"notify", job.name, line});
 }
 
-result<bool> slurm_control::is_batch(uint32_t job) const {
-    const auto shown = call(site_.scontrol, {"-o", "show", "job", std::to_string(job)});
-    if (!shown)
-        return shown.failure();
-    return scontrol_field(*shown, "BatchFlag").value_or("0") != "0";
+status slurm_control::comment(const job_record& job, const std::string& line) const {
+    return order(site_.scontrol, {"update", "jobid=" + job.name, "comment=" + line});
 }
 
-status slurm_control::cancel(uint32_t job, std::optional<uint32_t> step) const {
-    const auto name = step ? fmt::format("{}.{}", job, *step) : std::to_string(job);
-    const auto done = call(site_.scancel, {name});
-    return done ? success() : status(done.failure());
+status slurm_control::cancel(const job_record& job, std::optional<uint32_t> step) const {
+    return order(site_.scancel, {step ? fmt::format("{}.{}", job.name, *step) : job.leader});
+}
+
+std::optional<slurm_control::job_record> job_record_in(const std::string& output, uint32_t job) {
+    const auto digits_only = [](const std::string& text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    };
+    std::string_view rest = output;
+    while (!rest.empty()) {
+        const std::string line(rest.substr(0, rest.find('\n')));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (scontrol_field(line, "JobId") != std::to_string(job))
+            continue;
+        const std::string name = std::to_string(job);
+        slurm_control::job_record found{name, name, scontrol_field(line, "BatchFlag").value_or("0") != "0",
+                                        scontrol_field(line, "JobState").value_or("")};
+        const auto array = scontrol_field(line, "ArrayJobId");
+        const auto task = scontrol_field(line, "ArrayTaskId");
+        if (array && task && digits_only(*task))
+            found.name = found.leader = *array + "_" + *task;
+        // A heterogeneous job is requeued and ended as a whole, through its first component.
+        if (const auto first = scontrol_field(line, "HetJobId"); first && digits_only(*first) && *first != "0")
+            found.leader = *first;
+        return found;
+    }
+    return std::nullopt;
 }
 
 std::optional<std::string> scontrol_field(const std::string& line, const std::string& name) {

@@ -12,8 +12,7 @@ namespace {
 using state = check_result::state;
 constexpr std::size_t reason_limit = 200; // Slurm cuts nothing at this length and sinfo -R stays readable
 
-/// Exit statuses of amd-gpu-probe(8).
-constexpr int probe_could_not_run = 3;
+/// Exit status of amd-gpu-probe(8) after its deadline.
 constexpr int probe_deadline = 5;
 
 check_result against_floor(const std::string& name, pci_address bdf, double value, const std::string& unit,
@@ -50,47 +49,82 @@ check_result assess_link(const link_measurement& measured, const node& where, co
     return check;
 }
 
+/// Errors of HIP that only a device in trouble gives (hip_runtime_api.h: ECCNotCorrectable, IllegalAddress,
+/// LaunchTimeOut, LaunchFailure, Unknown, RuntimeMemory, RuntimeOther). Others come from held memory, a runtime that
+/// does not fit, or us.
+bool is_device_error(int code) {
+    constexpr std::array proof{214, 700, 702, 719, 999, 1052, 1053};
+    return std::find(proof.begin(), proof.end(), code) != proof.end();
+}
+
+/// Whether a child that hung did so on its device: it had got as far, and it had had time. What comes before (a program
+/// or a library on a dead file system) is no GPU's fault.
+bool hung_on_device(const probe_run& run) {
+    constexpr std::chrono::milliseconds least_budget{1500};
+    const auto& errors = run.report.errors;
+    const bool reached =
+        run.report.started ||
+        (!errors.empty() && (errors.back().call.starts_with("hip") || errors.back().call.starts_with("kernel")));
+    return reached && run.budget >= least_budget;
+}
+
+/// A child that survives SIGKILL waits in the kernel; for a GPU only when the wait channel or its own words say so.
+bool stuck_in_driver(const probe_run& run) {
+    const auto& where = run.ended->stuck_in;
+    return where.find("kfd") != std::string::npos || where.find("amdgpu") != std::string::npos || hung_on_device(run);
+}
+
 /// How a child that did not end well ended, as evidence against its devices or only against the run.
 std::optional<check_result> assess_ending(const probe_run& run) {
     check_result check{"probe",      run.bdfs.empty() ? pci_address{} : run.bdfs.front(),
                        std::nullopt, state::could_not_run,
                        std::nullopt, std::nullopt,
                        {},           {}};
+    if (run.no_time) {
+        check.check = "link";
+        check.how = state::unsupported;
+        check.evidence = "not measured, because no time was left";
+        return check;
+    }
     if (!run.ended) {
         check.evidence = run.trouble;
         return check;
     }
+    const auto& ended = *run.ended;
+    if (ended.how == child_result::ending::exited && ended.code == 0 && run.report.ended)
+        return std::nullopt;
+
     const probe_error* said = run.report.errors.empty() ? nullptr : &run.report.errors.back();
     if (said != nullptr && said->bdf)
         check.bdf = *said->bdf;
     if (said != nullptr && !said->probe.empty())
         check.check = said->probe;
-    const std::string words = said == nullptr      ? std::string()
-                              : said->call.empty() ? said->text
-                                                   : fmt::format("{} failed: {}", said->call, said->text);
-    const auto& ended = *run.ended;
+    check.evidence = said == nullptr ? "the probe " + ended.text() : said->text;
+    if (said != nullptr && !said->call.empty())
+        check.evidence = fmt::format("{} failed: {}", said->call, said->text);
     switch (ended.how) {
-    case child_result::ending::abandoned: // stuck in the driver: the strongest sign that there is
-        check.how = state::fail;
+    case child_result::ending::abandoned:
+        check.how = stuck_in_driver(run) ? state::fail : state::could_not_run;
         check.evidence = "GPU does not answer: the probe " + ended.text();
-        return check;
+        break;
     case child_result::ending::timed_out:
-        check.how = state::fail;
+        check.how = hung_on_device(run) ? state::fail : state::could_not_run;
         check.evidence = "GPU does not answer: the probe " + ended.text();
-        return check;
+        break;
     case child_result::ending::signalled: // by an administrator, the OOM killer or a crash in a library: no proof
         check.evidence = "the probe " + ended.text();
-        return check;
+        break;
     case child_result::ending::exited:
+        if (ended.code == probe_deadline) {
+            check.how = hung_on_device(run) ? state::fail : state::could_not_run;
+            check.evidence =
+                fmt::format("GPU does not answer: {}{}{}", said == nullptr ? "" : said->call,
+                            said == nullptr || said->call.empty() ? "" : ": ", said == nullptr ? "" : said->text);
+        } else if (said != nullptr && said->code && said->call != "hipInit" && is_device_error(*said->code)) {
+            check.how = state::fail;
+        }
         break;
     }
-    if (ended.code == 0 && run.report.ended)
-        return std::nullopt;
-    check.evidence = words.empty() ? "the probe " + ended.text() : words;
-    // A runtime that cannot start is an installation that does not fit, until a device has been seen to fail under it.
-    const bool device_failed = ended.code > probe_could_not_run && said != nullptr && said->call != "hipInit";
-    if (ended.code == probe_deadline || device_failed)
-        check.how = state::fail;
     return check;
 }
 
@@ -211,7 +245,8 @@ std::vector<check_result> two_of_three(const std::vector<std::vector<check_resul
 
 namespace {
 
-/// What to do about a failed check: a device that does not answer needs another boot, one that answers wrongly another test.
+/// What to do about a failed check: a device that does not answer needs another boot, one that answers wrongly another
+/// test.
 std::string_view action_for(const check_result& check) {
     return check.evidence.starts_with("GPU does not answer") ? "reboot, then hardware" : "confirm: amd-gpu-agent probe";
 }

@@ -20,6 +20,14 @@ void probe_markers::clear(const std::vector<pci_address>& bdfs) const {
         ::unlink(path(bdf).c_str());
 }
 
+void probe_markers::clear_own() const {
+    for (const auto& name : list_directory(directory_)) {
+        const std::string file = directory_ + "/" + name;
+        if (name.starts_with("probing-") && read_line(file).value_or(boot_) == boot_)
+            ::unlink(file.c_str()); // an empty one was being written
+    }
+}
+
 std::vector<pci_address> probe_markers::unfinished(const std::vector<pci_address>& bdfs) const {
     std::vector<pci_address> left;
     for (const auto& bdf : bdfs)

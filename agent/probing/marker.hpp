@@ -21,6 +21,8 @@ class probe_markers {
     [[nodiscard]] status set(const std::vector<pci_address>& bdfs) const;
     /// Takes the marks away. Also how an administrator acknowledges those of an earlier boot.
     void clear(const std::vector<pci_address>& bdfs) const;
+    /// Takes all marks of this boot away: for an agent that starts and probes nothing yet.
+    void clear_own() const;
     /// The GCDs whose probe an earlier boot did not finish.
     [[nodiscard]] std::vector<pci_address> unfinished(const std::vector<pci_address>& bdfs) const;
 

@@ -72,6 +72,8 @@ status add_line(probe_report& report, std::string_view line) {
         report.errors.push_back(std::move(failure));
     } else if (type == "mismatch") {
         report.mismatches.push_back(mismatch_text(object));
+    } else if (type == "start") {
+        report.started = true;
     } else if (type == "end") {
         report.ended = true;
     }

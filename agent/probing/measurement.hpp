@@ -43,6 +43,7 @@ struct probe_report {
     std::vector<link_measurement> links;
     std::vector<probe_error> errors;
     std::vector<std::string> mismatches; ///< "pattern index 4711 expected 0x.. found 0x.. (bit 17)"
+    bool started = false;                ///< it had loaded the runtime and found its devices
     bool ended = false;                  ///< its last line arrived
 };
 

@@ -15,8 +15,10 @@ namespace amd_gpu {
 struct probe_run {
     std::vector<pci_address> bdfs; ///< one GCD, or all of the pairs
     probe_report report;
-    std::optional<child_result> ended; ///< empty: it could not be started
-    std::string trouble;               ///< why it could not be started, or what it printed that nobody understands
+    std::optional<child_result> ended;   ///< empty: it could not be started
+    std::chrono::milliseconds budget{0}; ///< how much time it was given
+    bool no_time = false;                ///< so little was left that it was not started
+    std::string trouble;                 ///< why it could not be started, or what it printed that nobody understands
 };
 
 /// What to probe.

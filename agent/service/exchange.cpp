@@ -108,6 +108,9 @@ message to_message(const preparation_request& request) {
     if (request.restarts != 0)
         to.add("restarts", std::to_string(request.restarts));
     add_flag(to, "within_allocation", request.within_allocation);
+    add_flag(to, "attach_only", request.attach_only);
+    if (request.render_minors)
+        to.add("render_minors", ranges_text(*request.render_minors));
     add_text(to, "node", request.node);
     add_text(to, "slurm_conf", request.slurm_conf);
     if (request.gpus)
@@ -144,6 +147,12 @@ result<preparation_request> to_request(const message& from) {
     }
     request.restarts = small_number(from, "restarts").value_or(0);
     request.within_allocation = from.get("within_allocation").has_value();
+    request.attach_only = from.get("attach_only").has_value();
+    if (const auto minors = from.get("render_minors")) {
+        request.render_minors = parse_ranges(*minors);
+        if (!request.render_minors)
+            return malformed("render_minors");
+    }
     request.node = from.text("node");
     request.slurm_conf = from.text("slurm_conf");
     if (const auto gpus = from.get("gpus")) {
@@ -168,7 +177,9 @@ message to_message(const preparation_reply& reply) {
     to.add("version", std::to_string(protocol_version)).add("outcome", text_of(reply.how));
     add_text(to, "message", reply.message);
     add_flag(to, "run_anyway", reply.run_anyway);
+    add_flag(to, "absent", reply.absent);
     add_flag(to, "fail_prolog", reply.fail_prolog);
+    add_text(to, "node", reply.node);
     add_text(to, "mask", reply.mask);
     add_text(to, "bind", reply.bind);
     for (const auto& die : reply.gcds)
@@ -190,7 +201,9 @@ result<preparation_reply> to_reply(const message& from) {
     reply.how = *how;
     reply.message = from.text("message");
     reply.run_anyway = from.get("run_anyway").has_value();
+    reply.absent = from.get("absent").has_value();
     reply.fail_prolog = from.get("fail_prolog").has_value();
+    reply.node = from.text("node");
     reply.mask = from.text("mask");
     reply.bind = from.text("bind");
     for (const auto text : from.all("gcd")) {

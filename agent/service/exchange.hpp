@@ -25,6 +25,10 @@ struct preparation_request {
     bool within_allocation = false; ///< the step's srun ran inside an allocation of its own (salloc, batch script)
     std::string node;               ///< Slurm's name of this node
     std::string slurm_conf;         ///< the slurm.conf in force; empty is Slurm's default
+    bool attach_only = false;       ///< only a preparation that exists is wanted
+    /// A late preparation: N of the /dev/dri/renderD<N> that the step's device cgroup lets it open. What the user's
+    /// environment says can be forged; this cannot.
+    std::optional<std::vector<uint32_t>> render_minors;
     /// Indices of the job's GPUs in the order of Slurm's gres files; empty when Slurm gave the job none.
     std::optional<std::vector<uint32_t>> gpus;
     // The option, as it was parsed and checked:
@@ -59,7 +63,9 @@ struct preparation_reply {
     outcome how = outcome::ready;
     std::string message;      ///< one line for the user; empty when all is well
     bool run_anyway = false;  ///< a service fault that the site lets jobs run through
+    bool absent = false;      ///< attach_only, and there is none
     bool fail_prolog = false; ///< the only way to end this job is to fail its prolog
+    std::string node;         ///< the name under which Slurm knows this node
     std::string mask;         ///< none, job or rank
     std::string bind;         ///< none or closest
     std::vector<granted_gcd> gcds;

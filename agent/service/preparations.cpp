@@ -2,6 +2,8 @@
 
 #include "system/process.hpp"
 
+#include <algorithm>
+#include <exception>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/syslog.h>
@@ -10,9 +12,11 @@ namespace amd_gpu {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr auto after_answer = 1000ms;   // so that the tasks' own last line reaches the user before the job is ended
-constexpr uint32_t most_requeues = 2;   // a job that met three bad nodes will not be helped by a fourth
-constexpr std::size_t most_jobs = 1024; // a node runs far fewer at once; epilogs that never came must not add up
+constexpr auto after_answer = 1000ms; // so that the tasks' own last line reaches the user before the job is ended
+constexpr auto between_looks = 2000ms;
+constexpr unsigned most_looks = 10;        // then Slurm's own two minutes are not much longer
+constexpr uint32_t most_requeues = 2;      // a job that met three bad nodes will not be helped by a fourth
+constexpr std::size_t most_entries = 1024; // a node runs far fewer at once; epilogs that never came must not add up
 constexpr auto longest_preparation = 120000ms;
 
 /// Whether a step asks for the same thing as its job did, so that the job's preparation serves it as it is.
@@ -30,40 +34,69 @@ void log_failure(const char* what, const status& done) {
         log_failure(what, done.failure());
 }
 
+/// Ends what an exception would leave half done: whoever waits for this preparation must not wait for ever.
+preparation failed_preparation(const char* what) {
+    preparation made;
+    made.reply.how = outcome::service_fault;
+    made.reply.message = fmt::format("the agent could not prepare: {}", what);
+    return made;
+}
+
 } // namespace
 
 preparation preparations::make(const preparation_request& request, const std::vector<granted_gcd>* granted,
                                const preparer::progress& say) {
     const auto limit = request.limit_ms == 0 ? longest_preparation : std::chrono::milliseconds(request.limit_ms);
-    return preparer_.prepare(request, granted,
-                             deadline::in(std::min<std::chrono::milliseconds>(limit, longest_preparation)), say);
+    preparation made;
+    try {
+        made = preparer_.prepare(request, granted,
+                                 deadline::in(std::min<std::chrono::milliseconds>(limit, longest_preparation)), say);
+    } catch (const std::exception& problem) { // no memory, no threads: the libraries' way to say so
+        made = failed_preparation(problem.what());
+    }
+    settle(request, made);
+    return made;
+}
+
+std::shared_ptr<preparations::entry> preparations::find_or_begin(const preparation_request& request, bool& begun) {
+    if (request.step) {
+        if (const auto of_job = entries_.find({request.job, std::nullopt}); of_job != entries_.end())
+            return of_job->second;
+        if (request.attach_only)
+            return nullptr;
+    }
+    auto& place = entries_[{request.job, request.step}];
+    // A prolog begins anew: the same job may come back after a requeue, with other GPUs.
+    begun = !place || !request.step;
+    if (begun) {
+        place = std::make_shared<entry>();
+        place->serial = ++serials_;
+        place->request = request;
+    }
+    const auto mine = place;
+    while (entries_.size() > most_entries) {
+        const auto oldest = std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+            return a.second->serial < b.second->serial;
+        });
+        entries_.erase(oldest);
+    }
+    return mine;
 }
 
 preparation_reply preparations::answer(const preparation_request& request, const preparer::progress& say) {
-    const bool in_prolog = !request.step;
     std::unique_lock hold(lock_);
-    auto& place = jobs_[request.job];
-    if (in_prolog || !place)
-        place = std::make_shared<entry>();
-    const auto mine = place;
-    if (mine->serial == 0) {
-        mine->serial = ++serials_;
-        mine->making = true;
-        mine->request = request;
-        forget_oldest();
+    if (!request.step && !request.node.empty())
+        node_ = request.node;
+    bool begun = false;
+    const auto mine = find_or_begin(request, begun);
+    if (!mine) {
+        preparation_reply none;
+        none.absent = true;
+        return none;
+    }
+    if (begun) {
         hold.unlock();
         auto made = make(request, nullptr, say);
-        if (in_prolog && made.reply.how == outcome::node_fault)
-            tell_of_node_fault(request, made);
-        if (!in_prolog && made.reply.how == outcome::node_fault && site_.drain && !request.by_hand) {
-            const auto drained = slurm_control(site_, request.slurm_conf).drain(request.node, made.reason);
-            if (!drained)
-                log_failure("drain", drained.failure());
-        }
-        made.reply.run_anyway =
-            made.reply.how == outcome::service_fault && site_.on_service_fault == fault_policy::run_anyway;
-        ::syslog(LOG_INFO, "job %u: %.*s%s%s", request.job, static_cast<int>(text_of(made.reply.how).size()),
-                 text_of(made.reply.how).data(), made.reply.message.empty() ? "" : ": ", made.reply.message.c_str());
         hold.lock();
         mine->made = std::move(made);
         mine->making = false;
@@ -71,109 +104,129 @@ preparation_reply preparations::answer(const preparation_request& request, const
     } else {
         made_.wait(hold, [&] { return !mine->making; });
     }
-    if (in_prolog)
+    if (!request.step)
         return mine->made.reply;
 
     preparation_reply reply = mine->made.reply;
     if (reply.how == outcome::ready && !same_wish(request, mine->request)) {
         // A step with a wish of its own: another environment on the same GCDs, which are not probed under a running
         // job.
+        const auto granted = reply.gcds;
         hold.unlock();
-        reply = make(request, &mine->made.reply.gcds, say).reply;
+        reply = make(request, &granted, say).reply;
         hold.lock();
     }
     if (!request.mask.empty())
         reply.mask = request.mask;
     if (!request.bind.empty())
         reply.bind = request.bind;
-    if (reply.how != outcome::ready && !reply.run_anyway && !mine->cancelled && !request.by_hand) {
-        mine->cancelled = true;
-        hold.unlock();
-        end_job_later(request, reply.message);
-    }
+    if (reply.how != outcome::ready && !reply.run_anyway && !request.by_hand)
+        end_once(request, *mine, reply.message);
     return reply;
 }
 
-/// A bad GPU found before the job started: the node leaves service, a batch job goes back to the queue, and an
-/// interactive one can only be ended by a prolog that fails. `made` becomes what the job's steps are to be told, should
-/// any start.
+/// Slurm's name of this node. A step learns it from its host's name at best, so a prolog's word counts for more.
+std::string preparations::node_name(const preparation_request& request) {
+    const std::lock_guard hold(lock_);
+    return request.step && !node_.empty() ? node_ : request.node;
+}
+
+/// Applies the site's policy to a preparation that has just been made, and tells Slurm what it must know.
+void preparations::settle(const preparation_request& request, preparation& made) {
+    auto& reply = made.reply;
+    reply.node = node_name(request);
+    if (reply.how == outcome::node_fault && !site_.drain) {
+        reply.how = outcome::service_fault;
+        reply.message += " (this site does not drain nodes by itself)";
+    }
+    if (reply.how == outcome::node_fault && !request.by_hand)
+        tell_of_node_fault(request, made);
+    reply.run_anyway = reply.how == outcome::service_fault && site_.on_service_fault == fault_policy::run_anyway;
+    ::syslog(LOG_INFO, "job %u: %s%s%s", request.job, std::string(text_of(reply.how)).c_str(),
+             reply.message.empty() ? "" : ": ", reply.message.c_str());
+}
+
+/// A bad GPU: the node leaves service. Before the job has started, a batch job goes back to the queue and an
+/// interactive one can only be ended by a prolog that fails; a step ends like one with a fault of its own.
 void preparations::tell_of_node_fault(const preparation_request& request, preparation& made) {
-    if (!site_.drain) {
-        made.reply.how = outcome::service_fault;
-        made.reply.message += " (this site does not drain nodes by itself)";
-        return;
-    }
+    auto& reply = made.reply;
     const slurm_control slurm(site_, request.slurm_conf);
-    const auto drained = slurm.drain(request.node, made.reason);
-    if (!drained) {
-        // Without slurmctld a failed prolog is the way left: slurmd takes the node out of service by itself.
+    const auto drained = slurm.drain(reply.node, made.reason);
+    if (!drained)
         log_failure("drain", drained.failure());
-        made.reply.fail_prolog = true;
+    if (request.step)
+        return;
+    const auto job = slurm.look_up(request.job);
+    if (!drained || !job) {
+        // Without slurmctld a failed prolog is the way left: slurmd takes the node out of service by itself.
+        reply.fail_prolog = true;
         return;
     }
-    const std::string line = fmt::format("amd-gpu: {}: {}", request.node, made.reply.message);
+    const std::string line = fmt::format("amd-gpu: {}: {}", reply.node, reply.message);
+    if (!job->batch) {
+        log_failure("notify", slurm.notify(*job, line));
+        reply.fail_prolog = true;
+        return;
+    }
+    log_failure("comment", slurm.comment(*job, line));
     if (request.restarts >= most_requeues) {
-        made.reply.message += fmt::format("; requeued {} times already, so the job ends here", request.restarts);
-        log_failure("comment", slurm.comment(request.job, line));
-        later_.after(after_answer, [this, request] {
-            log_failure("cancel", slurm_control(site_, request.slurm_conf).cancel(request.job, std::nullopt));
-        });
+        reply.message += fmt::format("; the job was requeued {} times already, so it ends here", request.restarts);
+        log_failure("cancel", slurm.cancel(*job, std::nullopt));
         return;
     }
-    const auto answer = slurm.requeue(request.job);
+    const auto answer = slurm.requeue(*job);
     if (!answer) {
         log_failure("requeue", answer.failure());
-        made.reply.fail_prolog = true;
-        return;
+        reply.fail_prolog = true;
+    } else if (*answer == slurm_control::requeue_answer::requeued) {
+        start_again(request, most_looks);
+    } else {
+        log_failure("cancel", slurm.cancel(*job, std::nullopt));
     }
-    switch (*answer) {
-    case slurm_control::requeue_answer::requeued:
-        log_failure("comment", slurm.comment(request.job, line));
-        later_.after(after_answer, [this, request] {
-            log_failure("start", slurm_control(site_, request.slurm_conf).start_now(request.job));
-        });
-        break;
-    case slurm_control::requeue_answer::not_batch:
-        log_failure("notify", slurm.notify(request.job, line));
-        made.reply.fail_prolog = true;
-        break;
-    case slurm_control::requeue_answer::not_allowed:
-        log_failure("comment", slurm.comment(request.job, line));
-        log_failure("cancel", slurm.cancel(request.job, std::nullopt));
-        break;
-    }
+}
+
+/// Lets a requeued job start as soon as it may, instead of after Slurm's two minutes. While the old attempt is still
+/// being taken down, Slurm would set the time back; and an attempt within the second of the last one is mistaken for it
+/// by slurmd, because credentials count whole seconds.
+void preparations::start_again(const preparation_request& request, unsigned tries_left) {
+    later_.after(between_looks, [this, request, tries_left] {
+        const slurm_control slurm(site_, request.slurm_conf);
+        const auto job = slurm.look_up(request.job);
+        if (job && job->state == "PENDING")
+            log_failure("start", slurm.start_now(*job));
+        else if (tries_left > 1)
+            start_again(request, tries_left - 1);
+    });
 }
 
 /// The tasks of this node end with the line; those of other nodes would run on, so the job is ended as a whole. Inside
 /// a salloc only the step goes, because the allocation is the user's to keep; a batch script that is itself the step
 /// ends its job by failing.
-void preparations::end_job_later(const preparation_request& request, const std::string& message) {
-    later_.after(after_answer, [this, request, message] {
+void preparations::end_once(const preparation_request& request, entry& mine, const std::string& message) {
+    const bool first = request.within_allocation ? mine.steps_ended.insert(*request.step).second
+                                                 : !std::exchange(mine.job_ended, true);
+    if (!first)
+        return;
+    const std::string line = fmt::format("amd-gpu: {}: {}", mine.made.reply.node, message);
+    later_.after(after_answer, [this, request, line] {
         const slurm_control slurm(site_, request.slurm_conf);
-        const auto batch = slurm.is_batch(request.job);
-        if (batch && *batch)
-            log_failure("comment", slurm.comment(request.job, fmt::format("amd-gpu: {}: {}", request.node, message)));
+        const auto job = slurm.look_up(request.job);
+        if (!job) {
+            log_failure("look up", job.failure());
+            return;
+        }
+        if (job->batch)
+            log_failure("comment", slurm.comment(*job, line));
         if (request.step == batch_step)
             return;
-        const bool only_step = request.within_allocation && batch && !*batch;
-        log_failure("cancel", slurm.cancel(request.job, only_step ? request.step : std::nullopt));
+        const bool only_step = request.within_allocation && !job->batch;
+        log_failure("cancel", slurm.cancel(*job, only_step ? request.step : std::nullopt));
     });
-}
-
-void preparations::forget_oldest() {
-    if (jobs_.size() <= most_jobs)
-        return;
-    auto oldest = jobs_.end();
-    for (auto it = jobs_.begin(); it != jobs_.end(); ++it)
-        if (!it->second->making && (oldest == jobs_.end() || it->second->serial < oldest->second->serial))
-            oldest = it;
-    if (oldest != jobs_.end())
-        jobs_.erase(oldest);
 }
 
 void preparations::release(uint32_t job) {
     const std::lock_guard hold(lock_);
-    jobs_.erase(job);
+    std::erase_if(entries_, [&](const auto& known) { return known.first.first == job; });
 }
 
 std::string preparations::status_json() const {
@@ -187,8 +240,8 @@ std::string preparations::status_json() const {
                              {"abandoned_children", abandoned_children()}};
     answer["jobs"] = nlohmann::json::array();
     const std::lock_guard hold(lock_);
-    for (const auto& [job, known] : jobs_) {
-        nlohmann::json one = {{"job", job}, {"uid", known->request.uid}};
+    for (const auto& [name, known] : entries_) {
+        nlohmann::json one = {{"job", name.first}, {"uid", known->request.uid}};
         one["outcome"] = known->making ? nlohmann::json("preparing") : nlohmann::json(text_of(known->made.reply.how));
         one["message"] = known->made.reply.message;
         one["environment"] = known->request.environment;

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 namespace amd_gpu {
 
@@ -17,8 +18,8 @@ class preparations {
         : site_(site)
         , preparer_(site) {}
 
-    /// Answers a prolog (no step) or a step. A prolog makes a new preparation; a step gets its job's, or has one made
-    /// now.
+    /// Answers a prolog (no step) or a step. A prolog makes its job's preparation; a step gets it. Where there is none
+    /// (the option came with the step, or the agent was restarted) the step gets one of its own, for its own GPUs.
     preparation_reply answer(const preparation_request& request, const preparer::progress& say);
     /// Forgets a job that has ended.
     void release(uint32_t job);
@@ -28,27 +29,35 @@ class preparations {
     preparer& work() { return preparer_; }
 
   private:
+    /// A job, and the step for a preparation that was made late for that step alone.
+    using key = std::pair<uint32_t, std::optional<uint32_t>>;
+
     struct entry {
-        bool making = false;
-        bool cancelled = false; ///< Slurm has been told to end the job
-        unsigned serial = 0;    ///< in order of their making, so that the oldest can be forgotten
+        bool making = true;
+        unsigned serial = 0; ///< in order of their making, so that the oldest can be forgotten
         preparation_request request;
         preparation made;
+        bool job_ended = false; ///< Slurm has been told to end the job
+        std::set<uint32_t> steps_ended;
     };
 
+    std::shared_ptr<entry> find_or_begin(const preparation_request& request, bool& begun);
     preparation make(const preparation_request& request, const std::vector<granted_gcd>* granted,
                      const preparer::progress& say);
+    void settle(const preparation_request& request, preparation& made);
     void tell_of_node_fault(const preparation_request& request, preparation& made);
-    void end_job_later(const preparation_request& request, const std::string& message);
-    void forget_oldest();
+    void start_again(const preparation_request& request, unsigned tries_left);
+    void end_once(const preparation_request& request, entry& mine, const std::string& message);
+    std::string node_name(const preparation_request& request);
 
     const settings& site_;
     preparer preparer_;
     mutable std::mutex lock_;
     std::condition_variable made_;
-    std::map<uint32_t, std::shared_ptr<entry>> jobs_;
+    std::map<key, std::shared_ptr<entry>> entries_;
     unsigned serials_ = 0;
-    later later_; // last: its thread must stop before what it uses goes
+    std::string node_; ///< as Slurm's prologs name this node
+    later later_;      // last: its thread must stop before what it uses goes
 };
 
 } // namespace amd_gpu

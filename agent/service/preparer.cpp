@@ -1,7 +1,6 @@
 #include "service/preparer.hpp"
 
 #include "discovery/discover.hpp"
-#include "health/probe_rounds.hpp"
 #include "service/report.hpp"
 #include "system/files.hpp"
 
@@ -11,6 +10,10 @@
 
 namespace amd_gpu {
 namespace {
+
+bool is_bound(const gcd& die) {
+    return die.bound;
+}
 
 preparation ended(preparation so_far, outcome how, std::string message, std::string reason = {}) {
     so_far.reply.how = how;
@@ -53,17 +56,31 @@ const gcd* find_gcd(const node& where, const std::string& bdf) {
     return found == where.gcds.end() ? nullptr : &*found;
 }
 
-/// What is wrong with the number of GPUs, as evidence for a reason; nothing when it is as it should be.
-std::optional<std::string> missing_gpus(const node& where, const settings& site, uint32_t wanted) {
-    const auto bound = static_cast<uint32_t>(slurm_order(where).size());
-    const uint32_t expected = std::max(wanted, site.expected_gcds.value_or(0));
-    if (bound >= expected)
-        return std::nullopt;
+/// A GPU that is proven to be missing: on PCI but without its driver, or fewer than the site says there are. Other
+/// disagreements (with another vendor's GPUs in Slurm's count, say) prove nothing about the node.
+std::optional<std::string> missing_gpu(const node& where, const settings& site) {
+    const auto bound = static_cast<uint32_t>(std::count_if(where.gcds.begin(), where.gcds.end(), is_bound));
     for (const auto& die : where.gcds)
         if (!die.bound)
             return fmt::format("{} gpu_count {}<{} (on PCI without driver: reload amdgpu or power cycle)",
-                               die.bdf.text(), bound, expected);
-    return fmt::format("gpu_count {}<{} (missing on PCI: power cycle, then hardware)", bound, expected);
+                               die.bdf.text(), bound, where.gcds.size());
+    if (site.expected_gcds && bound < *site.expected_gcds)
+        return fmt::format("gpu_count {}<{} (missing on PCI: power cycle, then hardware)", bound, *site.expected_gcds);
+    return std::nullopt;
+}
+
+/// The positions in Slurm's order that belong to a request. A step's own device cgroup counts for more than the list in
+/// its environment, which narrows it only where Slurm constrains no devices.
+std::vector<uint32_t> wanted_positions(const preparation_request& request, const std::vector<const gcd*>& order) {
+    const auto listed = request.gpus.value_or(std::vector<uint32_t>{});
+    if (!request.render_minors)
+        return listed;
+    std::vector<uint32_t> open;
+    for (uint32_t position = 0; position < order.size(); ++position)
+        if (std::find(request.render_minors->begin(), request.render_minors->end(), *order[position]->render_minor) !=
+            request.render_minors->end())
+            open.push_back(position);
+    return open.size() < order.size() ? open : listed;
 }
 
 /// Which of the accepted targets fits; the reason why none does otherwise.
@@ -123,16 +140,47 @@ result<std::shared_ptr<const preparer::activated>> preparer::activate(const std:
     if (!definitions)
         return definitions.failure();
     const auto found = definitions->find(environment);
-    const std::string state = found == definitions->end() ? std::string() : state_of(found->second);
-    return activated_.get(environment + " " + targets_text(devices), state, [&]() -> result<activated> {
-        auto choice = resolve(*definitions, environment, devices);
-        if (!choice)
-            return choice.failure();
-        auto edits = activation_edits(choice->chosen, definitions->at(environment));
-        if (!edits)
-            return edits.failure();
-        return activated{std::move(*choice), std::move(*edits)};
-    });
+    if (found == definitions->end())
+        return resolve(*definitions, environment, devices).failure(); // no name of ours, and nothing to remember
+    return activated_.get(environment + " " + targets_text(devices), state_of(found->second),
+                          [&]() -> result<activated> {
+                              auto choice = resolve(*definitions, environment, devices);
+                              if (!choice)
+                                  return choice.failure();
+                              auto edits = activation_edits(choice->chosen, definitions->at(environment));
+                              if (!edits)
+                                  return edits.failure();
+                              return activated{std::move(*choice), std::move(*edits)};
+                          });
+}
+
+bool preparer::grant(const preparation_request& request, const node& where, preparation& made) const {
+    const auto end_with = [&](outcome how, std::string message, std::string reason = {}) {
+        made = ended(std::move(made), how, std::move(message), std::move(reason));
+        return false;
+    };
+    const auto order = slurm_order(where);
+    const auto positions = wanted_positions(request, order);
+    if (positions.empty()) {
+        // Nodes without AMD GPUs, and jobs that never asked for any of ours, are none of our business.
+        if (request.only_with_gpus || (where.gcds.empty() && !site_.expected_gcds))
+            return false;
+        return end_with(outcome::job_fault,
+                        fmt::format("this job has no GPU on {}; add --gpus-per-node={} (or --gpus=N) to the command",
+                                    request.node, std::max<std::size_t>(order.size(), 1)));
+    }
+    const uint32_t highest = *std::max_element(positions.begin(), positions.end());
+    if (highest >= order.size()) {
+        if (const auto missing = missing_gpu(where, site_); missing && !request.step)
+            return end_with(outcome::node_fault, *missing, node_reason(*missing));
+        return end_with(outcome::service_fault,
+                        fmt::format("Slurm speaks of GPU {} on {}, where {} AMD GPUs are in service; compare gres.conf "
+                                    "with: amd-gpu-agent discover",
+                                    highest, request.node, order.size()));
+    }
+    for (const uint32_t position : positions)
+        made.reply.gcds.push_back(granted(*order[position], position, site_.reserved_cores));
+    return true;
 }
 
 preparation preparer::prepare(const preparation_request& request, const std::vector<granted_gcd>* granted_before,
@@ -146,26 +194,10 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
     if (!found)
         return ended(made, outcome::service_fault, "the GPUs cannot be discovered: " + found.failure().what);
     const node& where = **found;
-    if (where.gcds.empty())
-        return made; // a component on nodes without AMD GPUs: nothing to do
-
-    if (granted_before != nullptr) {
+    if (granted_before != nullptr)
         made.reply.gcds = *granted_before;
-    } else {
-        const bool none = !request.gpus || request.gpus->empty();
-        if (none && request.only_with_gpus)
-            return made;
-        if (none)
-            return ended(made, outcome::job_fault,
-                         fmt::format("this job has no GPU on {}; add --gpus-per-node={} (or --gpus=N) to the command",
-                                     request.node, slurm_order(where).size()));
-        const auto order = slurm_order(where);
-        const uint32_t highest = *std::max_element(request.gpus->begin(), request.gpus->end());
-        if (const auto missing = missing_gpus(where, site_, highest + 1))
-            return ended(made, outcome::node_fault, *missing, node_reason(*missing));
-        for (const uint32_t index : *request.gpus)
-            made.reply.gcds.push_back(granted(*order[index], index, site_.reserved_cores));
-    }
+    else if (!grant(request, where, made))
+        return made;
 
     std::vector<target_id> devices;
     std::vector<pci_address> bdfs;
@@ -207,35 +239,51 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
     const auto level = std::clamp(asked, site_.probe_min, site_.probe_max);
     if (granted_before != nullptr || level == probe_level::off)
         return made;
-    return probe(std::move(made), where, level, until, say);
+    // At step time the job itself may be using its GPUs already; then they are left alone, and that is no fault.
+    const auto when_held = request.step ? held_means::nothing : held_means::not_probed;
+    return probe(std::move(made), where, bdfs, level, when_held, until, say);
 }
 
-preparation preparer::probe(preparation made, const node& where, probe_level level, deadline until,
-                            const progress& say) {
-    std::vector<pci_address> bdfs;
-    for (const auto& mine : made.reply.gcds)
-        bdfs.push_back(find_gcd(where, mine.bdf)->bdf);
+preparation preparer::probe(preparation made, const node& where, const std::vector<pci_address>& bdfs,
+                            probe_level level, held_means when_held, deadline until, const progress& say) {
+    /// Holds some GCDs for one preparation; gives them back however it ends.
+    class hold_on {
+      public:
+        hold_on(preparer& all, const std::vector<pci_address>& bdfs, deadline patience)
+            : all_(all)
+            , bdfs_(bdfs) {
+            std::unique_lock hold(all_.probing_lock_);
+            got_ = all_.probing_done_.wait_until(hold, patience.when(), [&] {
+                return std::none_of(bdfs.begin(), bdfs.end(),
+                                    [&](const auto& bdf) { return all_.probing_.contains(bdf); });
+            });
+            if (got_)
+                all_.probing_.insert(bdfs.begin(), bdfs.end());
+        }
+        hold_on(const hold_on&) = delete;
+        hold_on& operator=(const hold_on&) = delete;
+        ~hold_on() {
+            if (!got_)
+                return;
+            const std::lock_guard hold(all_.probing_lock_);
+            for (const auto& bdf : bdfs_)
+                all_.probing_.erase(bdf);
+            all_.probing_done_.notify_all();
+        }
+        [[nodiscard]] bool got() const { return got_; }
 
-    const deadline limit = until.at_most(site_.probe_deadline);
-    std::unique_lock hold(probing_lock_);
-    const bool mine = probing_done_.wait_until(hold, limit.when(), [&] {
-        return std::none_of(bdfs.begin(), bdfs.end(), [&](const auto& bdf) { return probing_.contains(bdf); });
-    });
-    if (!mine)
+      private:
+        preparer& all_;
+        const std::vector<pci_address>& bdfs_;
+        bool got_ = false;
+    };
+
+    const hold_on mine(*this, bdfs, until);
+    if (!mine.got())
         return ended(std::move(made), outcome::service_fault, "another preparation is still probing these GPUs");
-    probing_.insert(bdfs.begin(), bdfs.end());
-    hold.unlock();
-
     say(fmt::format("probing {} GCD{}", bdfs.size(), bdfs.size() == 1 ? "" : "s"));
-    const auto [checks, children] = probe_and_judge(site_, where, bdfs, level, limit);
+    const auto [checks, children] = probe_and_judge(site_, where, bdfs, level, when_held, until);
     probe_children_ += children;
-
-    hold.lock();
-    for (const auto& bdf : bdfs)
-        probing_.erase(bdf);
-    hold.unlock();
-    probing_done_.notify_all();
-
     for (auto& line : probe_lines(where, bdfs, checks))
         made.reply.report.push_back(std::move(line));
     auto judged = fold(checks);

@@ -4,6 +4,7 @@
 
 #include "configuration/settings.hpp"
 #include "environment/catalogue.hpp"
+#include "health/probe_rounds.hpp"
 #include "health/verdict.hpp"
 #include "node/node.hpp"
 #include "service/exchange.hpp"
@@ -56,7 +57,10 @@ class preparer {
 
     result<std::shared_ptr<const activated>> activate(const std::string& environment,
                                                       const std::vector<target_id>& devices);
-    preparation probe(preparation so_far, const node& where, probe_level level, deadline until, const progress& say);
+    /// Finds the job's GCDs. False: the preparation ends here, as `made` says.
+    bool grant(const preparation_request& request, const node& where, preparation& made) const;
+    preparation probe(preparation made, const node& where, const std::vector<pci_address>& bdfs, probe_level level,
+                      held_means when_held, deadline until, const progress& say);
 
     const settings& site_;
     single_flight<node> discovered_;

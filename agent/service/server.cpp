@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <fmt/format.h>
 #include <future>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/syslog.h>
 #include <sys/un.h>
+#include <system_error>
 #include <systemd/sd-daemon.h>
 #include <thread>
 
@@ -90,13 +92,34 @@ message answer(int socket, preparations& jobs, const message& asked) {
 }
 
 /// One connection, one request, one answer.
-void converse(const unique_fd& socket, preparations& jobs) {
+void converse_on(const unique_fd& socket, preparations& jobs) {
     const auto asked = receive_message(socket.get(), deadline::in(request_limit));
     const message reply = !asked                   ? refusal(asked.failure())
                           : !may_ask(socket.get()) ? refusal({error_code::permission, "only root may ask the agent"})
                                                    : answer(socket.get(), jobs, *asked);
     if (const auto sent = send_message(socket.get(), reply, deadline::in(request_limit)); !sent)
         ::syslog(LOG_NOTICE, "an answer could not be delivered: %s", sent.failure().what.c_str());
+}
+
+/// The same for a thread of its own, which no exception may leave: the daemon would end, and all it remembers with it.
+void converse(const unique_fd& socket, preparations& jobs) noexcept {
+    try {
+        converse_on(socket, jobs);
+    } catch (const std::exception& problem) { // no memory, no threads
+        ::syslog(LOG_ERR, "a request could not be answered: %s", problem.what());
+    }
+    --connections;
+}
+
+/// Starts the thread for a connection. A machine that has no thread left drops the asker, who will say so.
+void begin(unique_fd socket, preparations& jobs) {
+    ++connections;
+    try {
+        std::thread([socket = std::move(socket), &jobs] { converse(socket, jobs); }).detach();
+    } catch (const std::system_error& problem) {
+        --connections;
+        ::syslog(LOG_ERR, "no thread for a request: %s", problem.what());
+    }
 }
 
 /// A file that nobody listens behind is left over from an agent that was killed.
@@ -107,9 +130,14 @@ bool is_alive(const std::string& path) {
 
 } // namespace
 
-result<unique_fd> listen_at(const std::string& path) {
+listener::~listener() {
+    if (socket && !own_path.empty())
+        ::unlink(own_path.c_str());
+}
+
+result<listener> listen_at(const std::string& path) {
     if (::sd_listen_fds(1) > 0)
-        return unique_fd(SD_LISTEN_FDS_START);
+        return listener{unique_fd(SD_LISTEN_FDS_START), {}};
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof address.sun_path)
@@ -132,7 +160,7 @@ result<unique_fd> listen_at(const std::string& path) {
         return system_error(number, path);
     if (::listen(socket.get(), backlog) != 0)
         return system_error(errno, path);
-    return socket;
+    return listener{std::move(socket), path};
 }
 
 ending_signals::ending_signals() {
@@ -144,27 +172,22 @@ ending_signals::ending_signals() {
     fd_.reset(::signalfd(-1, &ending, SFD_CLOEXEC));
 }
 
-result<bool> serve(const unique_fd& listening, const ending_signals& signals, preparations& jobs) {
+result<bool> serve(const listener& listening, const ending_signals& signals, preparations& jobs) {
     ::sd_notify(0, "READY=1");
 
     for (;;) {
-        pollfd watched[2] = {{listening.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+        pollfd watched[2] = {{listening.socket.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
         if (::poll(watched, 2, -1) < 0 && errno != EINTR)
             return system_error(errno, "poll");
         if (watched[1].revents != 0)
             break;
         if ((watched[0].revents & POLLIN) == 0)
             continue;
-        unique_fd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (!socket)
-            continue; // the asker has gone already
-        if (connections >= most_connections)
-            continue;
-        ++connections;
-        std::thread([socket = std::move(socket), &jobs] {
-            converse(socket, jobs);
-            --connections;
-        }).detach();
+        unique_fd socket(::accept4(listening.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (socket && connections < most_connections)
+            begin(std::move(socket), jobs);
+        else if (!socket && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+            ::poll(nullptr, 0, 50); // the connection stays in the queue, and asking again at once would only burn time
     }
     ::sd_notify(0, "STOPPING=1");
     const deadline end = deadline::in(last_words);

@@ -8,9 +8,22 @@
 
 namespace amd_gpu {
 
-/// The listening socket: systemd's when it hands one over, else a new one (0600) in place of a dead one's.
+/// A listening socket. One that we made takes its file with it; systemd's stays where systemd listens.
+struct listener {
+    unique_fd socket;
+    std::string own_path; ///< empty when systemd made it
+
+    listener(unique_fd listening, std::string path)
+        : socket(std::move(listening))
+        , own_path(std::move(path)) {}
+    listener(listener&&) = default;
+    listener& operator=(listener&&) = delete;
+    ~listener();
+};
+
+/// systemd's socket when it hands one over, else a new one (0600) in place of a dead agent's.
 /// Errors: another agent is alive there, or the directory cannot be written.
-result<unique_fd> listen_at(const std::string& path);
+result<listener> listen_at(const std::string& path);
 
 /// SIGTERM and SIGINT as something to wait for. To be made before the first thread is, because a thread that leaves
 /// them unblocked would end the process in the middle of its work.
@@ -25,6 +38,6 @@ class ending_signals {
 
 /// Serves until SIGTERM or SIGINT, then finishes what was begun (five seconds at most). False: something is still
 /// running, and what it uses must not be taken down under it.
-result<bool> serve(const unique_fd& listening, const ending_signals& signals, preparations& jobs);
+result<bool> serve(const listener& listening, const ending_signals& signals, preparations& jobs);
 
 } // namespace amd_gpu

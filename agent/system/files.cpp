@@ -105,6 +105,11 @@ status write_file_atomically(const std::string& path, std::string_view content, 
         return fail("fsync");
     if (::rename(temporary.c_str(), path.c_str()) != 0)
         return fail("rename");
+    // The new name itself is on disk only when its directory is.
+    const std::string parent = path.substr(0, path.rfind('/') + 1);
+    const unique_fd directory(::open(parent.empty() ? "." : parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory || ::fsync(directory.get()) != 0)
+        return system_error(errno, parent);
     return success();
 }
 

@@ -134,7 +134,7 @@ class collector {
 
 /// Reads both streams until both are closed, the child is gone, or the deadline passes.
 void listen(collector& out, collector& err, int exit_fd, deadline until) {
-    while (out.fd() >= 0 || err.fd() >= 0) {
+    while ((out.fd() >= 0 || err.fd() >= 0) && !until.passed()) {
         std::array<pollfd, 3> watched{{{out.fd(), POLLIN, 0}, {err.fd(), POLLIN, 0}, {exit_fd, POLLIN, 0}}};
         const int ready = ::poll(watched.data(), watched.size(), static_cast<int>(until.left().count()));
         if (ready < 0 && errno != EINTR)

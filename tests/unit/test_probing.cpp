@@ -3,6 +3,7 @@
 #include "probing/marker.hpp"
 #include "probing/measurement.hpp"
 #include "probing/prober.hpp"
+#include "system/files.hpp"
 #include "temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
@@ -145,6 +146,9 @@ TEST_CASE("a marker of this boot means nothing, one of an earlier boot says that
     CHECK(before.unfinished({c1, c6}).empty());
     const probe_markers now(at.path() + "/state", "boot-2");
     CHECK(now.unfinished({c1, c6}) == std::vector<pci_address>{c1});
+    REQUIRE(now.set({c6}));
+    now.clear_own(); // an agent of this boot that was killed
+    CHECK(list_directory(at.path() + "/state") == std::vector<std::string>{"probing-0000:c1:00.0"});
     now.clear({c1, c6});
     CHECK(now.unfinished({c1, c6}).empty());
     CHECK_FALSE(probe_markers("/proc/nowhere", "boot-1").set({c1}));

@@ -27,6 +27,8 @@ preparation_request full_request() {
     request.uid = 65534;
     request.restarts = 2;
     request.within_allocation = true;
+    request.attach_only = true;
+    request.render_minors = std::vector<uint32_t>{128, 129, 133};
     request.node = "node042";
     request.slurm_conf = "/etc/slurm/slurm.conf";
     request.gpus = std::vector<uint32_t>{0, 1, 2, 5};
@@ -140,6 +142,8 @@ TEST_CASE("a reply says the same on both sides", "[exchange]") {
     reply.how = outcome::node_fault;
     reply.message = "0000:c9:00.0 hbm_copy 695<1147 GB/s";
     reply.fail_prolog = true;
+    reply.absent = true;
+    reply.node = "node042";
     reply.mask = "rank";
     reply.bind = "none";
     reply.gcds = {{0, 0, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128, "gfx90a:sramecc+", {48, 49, 50, 112}},

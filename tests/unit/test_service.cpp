@@ -157,6 +157,24 @@ TEST_CASE("fields of scontrol's one-line output are found, also with spaces in t
     CHECK(scontrol_field("JobId=3 BatchFlag=1 Comment=a=b c", "Comment") == "a=b c");
 }
 
+TEST_CASE("a job is looked up by its own line, and named so that an array's other tasks are left alone", "[slurm]") {
+    const std::string array = "JobId=1 ArrayJobId=1 ArrayTaskId=1 JobName=x Restarts=0 BatchFlag=1 Comment=a\n"
+                              "JobId=2 ArrayJobId=1 ArrayTaskId=0 JobName=x Restarts=0 BatchFlag=1\n";
+    CHECK(job_record_in(array, 1)->name == "1_1");
+    CHECK(job_record_in(array, 2)->name == "1_0");
+    CHECK(job_record_in(array, 1)->batch);
+    CHECK_FALSE(job_record_in(array, 3));
+    CHECK(job_record_in("JobId=1 ArrayJobId=1 ArrayTaskId=2-5 BatchFlag=1\n", 1)->name == "1");
+    const auto component = job_record_in("JobId=4 HetJobId=3 HetJobOffset=1 BatchFlag=0\n", 4);
+    CHECK(component->name == "4");
+    CHECK(component->leader == "3");
+    const auto plain = job_record_in("JobId=7 JobName=JobId=8 BatchFlag=0\n", 7);
+    REQUIRE(plain);
+    CHECK(plain->leader == "7");
+    CHECK_FALSE(plain->batch);
+    CHECK_FALSE(job_record_in("", 7));
+}
+
 TEST_CASE("the daemon answers, refuses what it does not know, and ends on SIGTERM", "[server]") {
     const temporary_directory at;
     daemon_process daemon(at.path() + "/agent.sock");
@@ -226,7 +244,7 @@ TEST_CASE("an agent that dies in the middle, or never speaks, is an error and no
     SECTION("dies") {
         std::jthread dying([&] {
             std::this_thread::sleep_for(50ms);
-            const unique_fd peer(::accept(listening->get(), nullptr, nullptr));
+            const unique_fd peer(::accept(listening->socket.get(), nullptr, nullptr));
             for (int i = 0; i < 100 && !peer; ++i)
                 std::this_thread::sleep_for(10ms);
         });

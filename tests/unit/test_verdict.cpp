@@ -35,7 +35,10 @@ floor_table floors() {
 }
 
 probe_run ran(child_result::ending how, int code, std::initializer_list<const char*> lines) {
-    probe_run run{{c1}, {}, child_result{}, {}};
+    probe_run run;
+    run.bdfs = {c1};
+    run.budget = std::chrono::seconds(8);
+    run.ended = child_result{};
     run.ended->how = how;
     run.ended->code = code;
     run.ended->pid = 4711;
@@ -54,6 +57,7 @@ constexpr const char* good_copy =
     R"({"type":"measurement","probe":"hbm_copy","bdf":"0000:c1:00.0","value":1388,"unit":"GB/s"})";
 constexpr const char* slow_copy =
     R"({"type":"measurement","probe":"hbm_copy","bdf":"0000:c1:00.0","value":695,"unit":"GB/s"})";
+constexpr const char* started = R"({"type":"start","bdf":"0000:c1:00.0"})";
 constexpr const char* the_end = R"({"type":"end","seconds":1})";
 
 check_result slow(double measured) {
@@ -97,27 +101,55 @@ TEST_CASE("wrong contents are a fault whatever the speed", "[verdict]") {
     CHECK(silent.how == outcome::node_fault);
 }
 
-TEST_CASE("a child that hangs, or that even SIGKILL does not end, is the node's fault", "[verdict]") {
-    CHECK(verdict_of(ran(child_result::ending::timed_out, 0, {good_copy})).how == outcome::node_fault);
+TEST_CASE("a child that hangs on its device, or that even SIGKILL does not end there, is the node's fault",
+          "[verdict]") {
+    CHECK(verdict_of(ran(child_result::ending::timed_out, 0, {started, good_copy})).how == outcome::node_fault);
     const auto stuck = verdict_of(ran(child_result::ending::abandoned, 0, {}));
     CHECK(stuck.how == outcome::node_fault);
     CHECK(stuck.reason.find("kfd_wait") != std::string::npos);
-    const auto deadline = verdict_of(ran(
-        exited, 5,
-        {R"({"type":"error","probe":"hbm_copy","bdf":"0000:c1:00.0","text":"deadline of 7 s passed in kernel hbm_copy"})"}));
+    CHECK(stuck.reason.find("reboot") != std::string::npos);
+    const char* said =
+        R"({"type":"error","probe":"hbm_copy","bdf":"0000:c1:00.0","call":"kernel hbm_copy","text":"deadline of 7 s passed in kernel hbm_copy"})";
+    const auto deadline = verdict_of(ran(exited, 5, {said}));
     CHECK(deadline.how == outcome::node_fault);
     CHECK(deadline.reason.find("deadline of 7 s passed in kernel hbm_copy") != std::string::npos);
 }
 
-TEST_CASE("a device that fails under a running runtime is at fault, a runtime that cannot start is not", "[verdict]") {
+TEST_CASE("a child that hangs before it reached its device, or had no time, proves nothing", "[verdict]") {
+    CHECK(verdict_of(ran(child_result::ending::timed_out, 0, {})).how == outcome::service_fault);
+    auto hurried = ran(
+        exited, 5,
+        {started, R"({"type":"error","probe":"links","bdf":"0000:c1:00.0","call":"kernel copy","text":"deadline"})"});
+    CHECK(verdict_of(hurried).how == outcome::node_fault);
+    hurried.budget = std::chrono::milliseconds(200);
+    CHECK(verdict_of(hurried).how == outcome::service_fault);
+    auto elsewhere = ran(child_result::ending::abandoned, 0, {});
+    elsewhere.ended->stuck_in = "D nfs_wait_bit_killable";
+    CHECK(verdict_of(elsewhere).how == outcome::service_fault);
+    probe_run skipped;
+    skipped.bdfs = {c1, c6};
+    skipped.no_time = true;
+    CHECK(verdict_of(skipped).how == outcome::ready);
+}
+
+TEST_CASE("only errors that a device in trouble gives are proof", "[verdict]") {
+    const auto with_code = [](int code, const char* call) {
+        const auto line = std::string(R"({"type":"error","probe":"hbm_copy","bdf":"0000:c1:00.0","call":")") + call +
+                          R"(","code":)" + std::to_string(code) + R"(,"text":"hipErrorX"})";
+        return verdict_of(ran(exited, 4, {started, line.c_str()})).how;
+    };
+    for (const int code : {214, 700, 702, 719, 999, 1052, 1053})
+        CHECK(with_code(code, "hipMemcpyAsync") == outcome::node_fault);
+    for (const int code : {1, 2, 3, 35, 100, 101, 200, 209, 217, 303, 801})
+        CHECK(with_code(code, "hipMalloc") == outcome::service_fault);
+    CHECK(with_code(1053, "hipInit") == outcome::service_fault);
+}
+
+TEST_CASE("a device that fails under a running runtime is named with the call", "[verdict]") {
     const auto lost = verdict_of(ran(
         exited, 4,
         {R"({"type":"error","probe":"hbm_copy","bdf":"0000:c1:00.0","call":"hipMemcpyAsync","code":214,"text":"hipErrorECCNotCorrectable"})"}));
-    CHECK(lost.how == outcome::node_fault);
     CHECK(lost.reason.find("hipMemcpyAsync failed: hipErrorECCNotCorrectable") != std::string::npos);
-    const auto start = verdict_of(
-        ran(exited, 4, {R"({"type":"error","probe":"","call":"hipInit","code":100,"text":"hipErrorNoDevice"})"}));
-    CHECK(start.how == outcome::service_fault);
     CHECK(verdict_of(ran(exited, 3, {R"({"type":"error","probe":"hbm_copy","text":"no kernels for gfx1310"})"})).how ==
           outcome::service_fault);
 }
@@ -125,7 +157,9 @@ TEST_CASE("a device that fails under a running runtime is at fault, a runtime th
 TEST_CASE("a child that somebody kills, that cannot be started or that stops in the middle proves nothing",
           "[verdict]") {
     CHECK(verdict_of(ran(child_result::ending::signalled, 9, {})).how == outcome::service_fault);
-    probe_run absent{{c1}, {}, std::nullopt, "/usr/libexec/amd-gpu-probe: No such file or directory"};
+    probe_run absent;
+    absent.bdfs = {c1};
+    absent.trouble = "/usr/libexec/amd-gpu-probe: No such file or directory";
     const auto judged = verdict_of(absent);
     CHECK(judged.how == outcome::service_fault);
     CHECK(judged.message.find("amd-gpu-probe") != std::string::npos);
@@ -135,7 +169,9 @@ TEST_CASE("a child that somebody kills, that cannot be started or that stops in 
 
 TEST_CASE("links are compared by how many there are, and by what arrived", "[verdict]") {
     const auto link_run = [](const char* line) {
-        probe_run run{{c1, c6}, {}, child_result{}, {}};
+        probe_run run;
+        run.bdfs = {c1, c6};
+        run.ended = child_result{};
         REQUIRE(add_line(run.report, line));
         run.report.ended = true;
         return fold(assess(run, two_gcds(), floors()));
