@@ -93,7 +93,7 @@ probed probe_and_judge(const settings& site, const node& where, const std::vecto
         const bool proven = std::any_of(rounds.back().begin(), rounds.back().end(), is_proof);
         const bool agreed = rounds.size() == 2 && below_floor(rounds.back()) == suspects;
         // A round that has less time than this one took would end in its deadline and blame the GPU for it.
-        const bool no_time = limit.left() < 2 * (deadline::clock::now() - begin);
+        const bool no_time = limit.left() < deadline::clock::now() - begin;
         if (proven || suspects.empty() || agreed || rounds.size() == most_rounds || no_time)
             break;
         plan = plan_for(level, suspects);
