@@ -4,6 +4,7 @@
 
 #include "spank/contexts.hpp"
 
+#include "ranges.hpp"
 #include "service/client.hpp"
 #include "spank/asking.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "spank/contexts.hpp"
 
+#include "ranges.hpp"
 #include "service/client.hpp"
 #include "spank/asking.hpp"
 #include "spank/binding.hpp"

@@ -5,6 +5,7 @@
 #include "commands/commands.hpp"
 #include "commands/table.hpp"
 #include "node/json.hpp"
+#include "ranges.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -50,7 +51,7 @@ std::string gcd_table(const node& what) {
                         : g.bound ? unknown
                                   : "not bound",
                         in_gib(g.memory_bytes), text_or_unknown(g.compute_units), text_or_unknown(g.package),
-                        text_or_unknown(g.numa), g.cores.empty() ? unknown : ranges(g.cores),
+                        text_or_unknown(g.numa), g.cores.empty() ? unknown : ranges_text(g.cores),
                         g.render_minor ? fmt::format("D{}", *g.render_minor) : unknown, text_or_unknown(g.smi_index),
                         g.unique_id ? fmt::format("0x{:016x}", *g.unique_id) : unknown});
     }
@@ -98,7 +99,7 @@ std::string explanation(const node& what) {
         for (const auto& [name, source] : entry["sources"].items()) {
             const auto& value = entry[name];
             rows.push_back({"  " + name,
-                            name == "cores"     ? ranges(value.get<std::vector<uint32_t>>())
+                            name == "cores"     ? ranges_text(value.get<std::vector<uint32_t>>())
                             : value.is_string() ? value.get<std::string>()
                                                 : value.dump(),
                             source.get<std::string>()});

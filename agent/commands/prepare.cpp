@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 
 #include "configuration/settings.hpp"
+#include "ranges.hpp"
 #include "service/client.hpp"
 #include "service/exchange.hpp"
 #include "spank/asking.hpp"

@@ -5,6 +5,7 @@
 #include "configuration/document.hpp"
 #include "configuration/values.hpp"
 #include "node/node.hpp"
+#include "ranges.hpp"
 #include "system/files.hpp"
 #include "target/spelling.hpp"
 
@@ -127,7 +128,7 @@ std::string printed(uint64_t value) {
     return toml_text(bytes_text(value));
 }
 std::string printed(const std::vector<uint32_t>& value) {
-    return toml_text(ranges(value));
+    return toml_text(ranges_text(value));
 }
 template<typename T, typename = std::enable_if_t<std::is_enum_v<T>>>
 std::string printed(T value) {

@@ -1,6 +1,7 @@
 // Parsing and printing of single values.
 #include "configuration/values.hpp"
 
+#include "ranges.hpp"
 #include "system/files.hpp"
 
 #include <algorithm>
@@ -53,21 +54,13 @@ std::string seconds_text(std::chrono::milliseconds duration) {
 }
 
 std::optional<std::vector<uint32_t>> parse_cores(std::string_view text) {
-    std::vector<uint32_t> cores;
-    if (text.empty())
-        return cores;
-    for (const std::string& part : split(text, ',')) {
-        const std::size_t dash = part.find('-');
-        const std::optional<uint64_t> first = decimal(std::string_view(part).substr(0, dash));
-        const std::optional<uint64_t> last =
-            dash == std::string::npos ? first : decimal(std::string_view(part).substr(dash + 1));
-        if (!first || !last || *first > *last || *last > highest_core)
-            return std::nullopt;
-        for (uint64_t core = *first; core <= *last; ++core)
-            cores.push_back(static_cast<uint32_t>(core));
-    }
-    std::sort(cores.begin(), cores.end());
-    cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
+    auto cores = parse_ranges(text);
+    if (!cores)
+        return std::nullopt;
+    std::sort(cores->begin(), cores->end());
+    cores->erase(std::unique(cores->begin(), cores->end()), cores->end());
+    if (!cores->empty() && cores->back() > highest_core)
+        return std::nullopt;
     return cores;
 }
 

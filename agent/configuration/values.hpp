@@ -20,7 +20,7 @@ std::string bytes_text(uint64_t bytes);
 std::string seconds_text(std::chrono::milliseconds duration);
 
 /// A list of hardware threads as Linux writes one, "0-3,8": sorted, each once. Nothing on nonsense and above
-/// highest_core. ranges() of node/node.hpp is the way back.
+/// highest_core. ranges_text() is the way back.
 std::optional<std::vector<uint32_t>> parse_cores(std::string_view text);
 /// More than any Linux supports (NR_CPUS, 8192).
 constexpr uint32_t highest_core = 8191;

@@ -1,5 +1,7 @@
 #include "discovery/locality.hpp"
 
+#include "ranges.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -70,7 +72,7 @@ hwloc_obj_t numa_of(hwloc_topology_t where, const locality_query& query, std::ve
     if (named != nodes.end())
         return *named;
     problems.push_back(fmt::format("{}: PCI says NUMA node {}, but its local cores are {}; its place is unknown",
-                                   query.bdf.text(), *query.numa, ranges(threads_of(beside->cpuset))));
+                                   query.bdf.text(), *query.numa, ranges_text(threads_of(beside->cpuset))));
     return nullptr;
 }
 

@@ -58,22 +58,6 @@ const link* find_link(const node& where, uint32_t from, uint32_t to) {
     return found == where.links.end() ? nullptr : &*found;
 }
 
-std::string ranges(const std::vector<uint32_t>& numbers) {
-    std::string text;
-    for (std::size_t first = 0; first < numbers.size();) {
-        std::size_t last = first;
-        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
-            ++last;
-        if (!text.empty())
-            text += ',';
-        text += std::to_string(numbers[first]);
-        if (last > first)
-            text += '-' + std::to_string(numbers[last]);
-        first = last + 1;
-    }
-    return text;
-}
-
 std::string_view text_of(finding::severity level) {
     switch (level) {
     case finding::severity::note:

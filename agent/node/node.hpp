@@ -98,8 +98,6 @@ struct node {
 /// The link from one GCD to another, or null when there is no direct one.
 const link* find_link(const node& where, uint32_t from, uint32_t to);
 
-/// Numbers as the kernel writes CPU lists: {48, 49, 50, 112} is "48-50,112". The input is sorted; empty gives "".
-std::string ranges(const std::vector<uint32_t>& numbers);
 /// "note", "warning" or "fault".
 std::string_view text_of(finding::severity level);
 

@@ -81,9 +81,4 @@ message to_message(const preparation_reply& reply);
 result<preparation_request> to_request(const message& from);
 result<preparation_reply> to_reply(const message& from);
 
-/// "0-3,8" as numbers, in the order of the text; nothing on other text or on more than 4096 of them.
-std::optional<std::vector<uint32_t>> parse_ranges(std::string_view text);
-/// Numbers as "0-3,8"; ascending runs are joined.
-std::string ranges_text(const std::vector<uint32_t>& numbers);
-
 } // namespace amd_gpu

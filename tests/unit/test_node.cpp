@@ -1,4 +1,5 @@
 // PCI addresses, CPU lists and the JSON of a node.
+#include "ranges.hpp"
 #include "node/json.hpp"
 
 #include <catch2/catch.hpp>
@@ -26,9 +27,9 @@ TEST_CASE("PCI addresses are decoded from a location id", "[node]") {
 }
 
 TEST_CASE("CPU lists have ranges", "[node]") {
-    REQUIRE(ranges({}) == "");
-    REQUIRE(ranges({7}) == "7");
-    REQUIRE(ranges({48, 49, 50, 112, 114, 115}) == "48-50,112,114-115");
+    REQUIRE(ranges_text({}) == "");
+    REQUIRE(ranges_text({7}) == "7");
+    REQUIRE(ranges_text({48, 49, 50, 112, 114, 115}) == "48-50,112,114-115");
 }
 
 TEST_CASE("links are found by direction", "[node]") {

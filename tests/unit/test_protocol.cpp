@@ -1,4 +1,5 @@
 // The socket's messages: what goes in comes out, and nothing hostile gets through.
+#include "ranges.hpp"
 #include "service/exchange.hpp"
 #include "service/protocol.hpp"
 
@@ -199,7 +200,7 @@ TEST_CASE("ranges of numbers are read and written", "[exchange]") {
     CHECK(parse_ranges("0-3,8") == std::vector<uint32_t>{0, 1, 2, 3, 8});
     CHECK(parse_ranges("3,1") == std::vector<uint32_t>{3, 1});
     CHECK(parse_ranges("")->empty());
-    for (const char* bad : {"a", "1,", ",1", "3-1", "1-", "-1", "0-5000", "1 2", "4294967296"}) {
+    for (const char* bad : {"a", "1,", ",1", "3-1", "1-", "-1", "0-9000", "1 2", "4294967296"}) {
         CAPTURE(bad);
         CHECK_FALSE(parse_ranges(bad));
     }
