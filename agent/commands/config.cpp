@@ -3,6 +3,7 @@
 
 #include "configuration/settings.hpp"
 #include "environment/catalogue.hpp"
+#include "probing/floors.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -47,6 +48,10 @@ int check(const std::string& configuration) {
     const bool exists = ::access(configuration.c_str(), F_OK) == 0;
     fmt::print("{}: {}\n", configuration, exists ? "ok" : "not there, the defaults apply");
     check_environments(*site, configuration, exit_status);
+    if (const auto floors = load_floors(site->floors_directory); floors)
+        fmt::print("{}: {} floors, ok\n", site->floors_directory, floors->size());
+    else
+        complain(exit_status, floors.failure().what);
     return exit_status;
 }
 

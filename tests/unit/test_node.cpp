@@ -1,6 +1,6 @@
 // PCI addresses, CPU lists and the JSON of a node.
-#include "ranges.hpp"
 #include "node/json.hpp"
+#include "ranges.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

@@ -266,3 +266,29 @@ TEST_CASE("an agent that dies in the middle, or never speaks, is an error and no
         CHECK_FALSE(ask(std::string(200, '/'), message("status"), deadline::in(5s)));
     }
 }
+
+TEST_CASE("a socket that systemd made is left where systemd listens, our own goes with us", "[server]") {
+    const temporary_directory at;
+    const std::string path = at.path() + "/agent.sock";
+    auto made = listen_at(path);
+    REQUIRE(made);
+    const pid_t pid = ::fork();
+    REQUIRE(pid >= 0);
+    if (pid == 0) {
+        // As systemd starts a service: the socket is descriptor 3, and two variables say so.
+        ::dup2(made->socket.get(), 3);
+        ::setenv("LISTEN_PID", std::to_string(::getpid()).c_str(), 1);
+        ::setenv("LISTEN_FDS", "1", 1);
+        const auto inherited = listen_at("/no/such/directory/agent.sock");
+        ::_exit(inherited && inherited->own_path.empty() ? 0 : 1);
+    }
+    int ended = 0;
+    ::waitpid(pid, &ended, 0);
+    CHECK(ended == 0);
+    struct stat found{};
+    CHECK(::stat(path.c_str(), &found) == 0);
+    {
+        const listener ours = std::move(*made);
+    }
+    CHECK(::stat(path.c_str(), &found) != 0);
+}
