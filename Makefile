@@ -58,6 +58,7 @@ simhip_sources  := $(wildcard tests/sim/hip/*.cpp)
 preload_sources := $(wildcard tests/sim/preload/*.cpp)
 unit_sources    := $(wildcard tests/unit/*.cpp)
 
+sanitizer_hooks := $(if $(SANITIZE),$(build)/obj/tests/sanitizer_options.o)
 agent_libs      := -lhwloc -lfmt -lsystemd -ldl
 plugin_libs     := -static-libstdc++ -static-libgcc
 
@@ -93,12 +94,11 @@ $(call objects,$(unit_sources)): last_word := -O0 -U_FORTIFY_SOURCE
 # The plugin is loaded by every srun and every step: small before fast.
 $(call objects,$(plugin_sources) $(shared_sources)): last_word := -ffunction-sections -fdata-sections $(if $(SANITIZE),,-Os)
 # Every program of a simulated node loads the preload library: libc alone, no exceptions, never a sanitizer.
-$(call objects,$(preload_sources)): sanitize :=
-$(call objects,$(preload_sources)): compile += -fno-exceptions -fno-rtti
+$(call objects,$(preload_sources)): compile := $(filter-out -fsanitize% -fno-sanitize% -fno-omit-frame-pointer,$(compile)) -fno-exceptions -fno-rtti
 $(call objects,$(sim_sources)):  compile += -DAMD_GPU_SIM_MODELS='"$(CURDIR)/tests/sim/models"'
 
 # ---- the agent and the plugin --------------------------------------------------------------------------------------
-$(build)/bin/amd-gpu-agent: $(call objects,agent/main.cpp $(agent_sources) spank/option.cpp spank/option_help.cpp spank/asking.cpp)
+$(build)/bin/amd-gpu-agent: $(call objects,agent/main.cpp $(agent_sources) spank/option.cpp spank/option_help.cpp spank/asking.cpp) $(sanitizer_hooks)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^ $(agent_libs)
@@ -129,7 +129,7 @@ $(kernel_object): probes/kernels/embed.S $(kernel_bundle)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -c $(if $(kernel_bundle),-DAMD_GPU_KERNELS='"$(kernel_bundle)"') -o $@ $<
 
-$(build)/bin/amd-gpu-probe: $(call objects,$(probe_sources)) $(kernel_object)
+$(build)/bin/amd-gpu-probe: $(call objects,$(probe_sources)) $(kernel_object) $(sanitizer_hooks)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^ -ldl
@@ -148,7 +148,7 @@ $(build)/sim/libamdhip64.so.5: $(call objects,$(simhip_sources) tests/sim/faults
 # ---- kernels (end) -------------------------------------------------------------------------------------------------
 
 # ---- the simulated node --------------------------------------------------------------------------------------------
-$(build)/bin/amd-gpu-sim: $(call objects,$(sim_sources) tests/sim/faults.cpp)
+$(build)/bin/amd-gpu-sim: $(call objects,$(sim_sources) tests/sim/faults.cpp) $(sanitizer_hooks)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^
@@ -162,7 +162,7 @@ $(build)/sim/preload.so: $(call objects,$(preload_sources))
 # The parts of the plugin that need no Slurm.
 plugin_pure_sources := $(addprefix spank/,option.cpp option_help.cpp asking.cpp plugin_settings.cpp task.cpp)
 
-$(unit_tests): $(call objects,$(unit_sources) $(agent_sources) $(filter-out probes/main.cpp,$(probe_sources)) $(plugin_pure_sources) tests/sim/faults.cpp)
+$(unit_tests): $(call objects,$(unit_sources) $(agent_sources) $(filter-out probes/main.cpp,$(probe_sources)) $(plugin_pure_sources) tests/sim/faults.cpp) $(sanitizer_hooks)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^ $(agent_libs)
@@ -190,10 +190,9 @@ check-long: check
 	@$(MAKE) --no-print-directory SANITIZE=thread sanitized
 	@$(MAKE) --no-print-directory fuzz
 
-# rocm_smi is built without sanitizers and is run in a child; the preload library must come before theirs.
 .PHONY: sanitized
 sanitized: $(unit_tests) $(programs) $(simulator)
-	@ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 tests/run $(build) unit simulated
+	@tests/run $(build) unit simulated
 
 $(build)/bench/load-time: tests/bench/load-time.cpp
 	$(call say,LINK,$@)
@@ -214,9 +213,11 @@ $(build)/fuzz/%: tests/fuzz/%.cpp $(shared_sources) $(plugin_pure_sources)
 
 .PHONY: fuzz
 fuzz: $(fuzzers)
-	@for fuzzer in $(fuzzers); do echo "fuzzing $$fuzzer for $(fuzz_seconds) s"; \
-		$$fuzzer -max_total_time=$(fuzz_seconds) -max_len=16384 -print_final_stats=1 2>&1 | grep -E '^stat::number_of|ERROR|SUMMARY' ; \
-		test $${PIPESTATUS:-0} -eq 0 || exit 1; done
+	@for fuzzer in $(fuzzers); do \
+		echo "fuzzing with $${fuzzer##*/} for $(fuzz_seconds) s"; \
+		$$fuzzer -max_total_time=$(fuzz_seconds) -max_len=16384 -artifact_prefix=$(build)/fuzz/ -print_final_stats=1 >$$fuzzer.log 2>&1 \
+			|| { tail -n 40 $$fuzzer.log; exit 1; }; \
+		grep '^stat::number_of_executed_units' $$fuzzer.log; done
 
 # ---- packages ------------------------------------------------------------------------------------------------------
 build_packages := g++ libhwloc-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libslurm-dev \
