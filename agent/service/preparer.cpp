@@ -121,8 +121,8 @@ std::vector<const gcd*> slurm_order(const node& where) {
     for (const auto& die : where.gcds)
         if (die.bound && die.render_minor)
             order.push_back(&die);
-    std::stable_sort(order.begin(), order.end(),
-                     [](const gcd* a, const gcd* b) { return *a->render_minor < *b->render_minor; });
+    std::sort(order.begin(), order.end(),
+              [](const gcd* a, const gcd* b) { return *a->render_minor < *b->render_minor; });
     return order;
 }
 
