@@ -222,7 +222,8 @@ fuzz: $(fuzzers)
 # ---- packages ------------------------------------------------------------------------------------------------------
 build_packages := g++ libhwloc-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libslurm-dev \
                   clang-19 lld-19 llvm-19 clang-tools-19
-run_packages   := librocm-smi64-1 libamdhip64-5
+# Slurm's AutoDetect=rsmi loads librocm_smi64.so by the name that only the development package has.
+run_packages   := librocm-smi64-1 librocm-smi-dev libamdhip64-5
 test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq
 lint_packages  := clang-format-19 clang-tidy-19 libclang-rt-19-dev
 all_packages   := $(build_packages) $(run_packages) $(test_packages) $(lint_packages)
