@@ -1,5 +1,8 @@
 #include "service/later.hpp"
 
+#include <exception>
+#include <sys/syslog.h>
+
 namespace amd_gpu {
 
 later::later()
@@ -33,7 +36,11 @@ void later::work(const std::stop_token& stop) {
         const auto what = std::move(due_.begin()->second);
         due_.erase(due_.begin());
         hold.unlock();
-        what();
+        try {
+            what();
+        } catch (const std::exception& problem) { // no memory, no processes: this one is lost, the thread is not
+            ::syslog(LOG_ERR, "something that was to be done later failed: %s", problem.what());
+        }
         hold.lock();
     }
 }

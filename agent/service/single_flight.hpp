@@ -5,6 +5,7 @@
 #include "result.hpp"
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -39,7 +40,7 @@ class single_flight {
         mine->state = state;
         mine->failure.reset();
         hold.unlock();
-        auto computed = compute();
+        auto computed = guarded(compute);
         hold.lock();
         mine->flying = false;
         ++mine->landed;
@@ -63,6 +64,15 @@ class single_flight {
     }
 
   private:
+    /// An exception must not leave the others waiting for a flight that never lands.
+    static result<T> guarded(const std::function<result<T>()>& compute) {
+        try {
+            return compute();
+        } catch (const std::exception& problem) {
+            return error{error_code::internal, problem.what()};
+        }
+    }
+
     struct flight {
         bool flying = false;
         unsigned landed = 0;

@@ -12,6 +12,7 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -119,6 +120,13 @@ TEST_CASE("a failure reaches all who waited for it and is tried again by the nex
     CHECK(failed == 8);
     CHECK(tries < 8);
     CHECK(values.get("key", "state", []() -> result<int> { return 5; }));
+}
+
+TEST_CASE("an exception in the middle is a failure for all and leaves nobody waiting", "[single_flight]") {
+    single_flight<int> values;
+    const auto value = values.get("key", "state", []() -> result<int> { throw std::bad_alloc(); });
+    REQUIRE_FALSE(value);
+    CHECK(values.get("key", "state", []() -> result<int> { return 1; }));
 }
 
 TEST_CASE("things are done later, in the order of their times, and dropped at the end", "[later]") {
