@@ -1,5 +1,5 @@
-// load-time LIBRARY: the median time in microseconds that a process needs to load and unload a SPANK plugin, as srun and
-// slurmstepd do. Slurm's own library must be loaded first, because plugins take their symbols from the program.
+// load-time LIBRARY: the median time in microseconds that a process needs to load and unload a SPANK plugin, as srun
+// and slurmstepd do. Slurm's own library must be loaded first, because plugins take their symbols from the program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -7,7 +7,8 @@
 #include <vector>
 
 int main(int argc, char** argv) {
-    if (argc != 2) return 2;
+    if (argc != 2)
+        return 2;
     if (dlopen("/usr/lib/x86_64-linux-gnu/slurm-wlm/libslurmfull.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
         std::fprintf(stderr, "load-time: %s\n", dlerror());
         return 1;
