@@ -20,6 +20,8 @@ extern spank_option the_option;
 
 /// Set by srun inside an allocation, read in slurmstepd: ending the step must then be enough.
 inline constexpr const char* within_variable = "SLURM_AMD_GPU_WITHIN_ALLOCATION";
+/// Set by srun when it was given --cpu-bind: the user's word against a site's default.
+inline constexpr const char* binds_variable = "SLURM_AMD_GPU_USER_BINDS";
 
 // srun, sbatch, salloc, as the user (submit.cpp)
 int submit_init(spank_t spank);

@@ -132,8 +132,7 @@ task_place place_of(spank_t spank) {
 
 /// An explicit --cpu-bind is the user's word against a site's default; bind=closest in the option is the user's, too.
 bool user_binds(spank_t spank) {
-    const auto type = task_variable(spank, "SLURM_CPU_BIND_TYPE");
-    return type && !type->empty() && !type->starts_with("mask_cpu") && state().option->bind.empty();
+    return state().option->bind.empty() && task_variable(spank, binds_variable).has_value();
 }
 
 /// Ends this task with the reason on the user's terminal, once for all tasks of the node. Under an optional plugin a

@@ -59,6 +59,27 @@ status check_environment(const request& option) {
     return error{error_code::usage, what + (list.empty() ? "; this site has none" : "; there are " + list)};
 }
 
+void tell_nodes(const char* variable, bool yes) {
+    if (yes)
+        ::setenv(variable, "1", 1);
+    else
+        ::unsetenv(variable);
+}
+
+/// Whether this srun was told how to bind tasks. On the node every binding looks like Slurm's own, and SPANK does not
+/// tell, so the command line is asked. An argument of the user's program that looks like it only means that we bind
+/// nothing.
+bool explicit_cpu_bind() {
+    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/self/cmdline", "re"), std::fclose);
+    char* word = nullptr;
+    std::size_t room = 0;
+    bool found = false;
+    while (file && !found && ::getdelim(&word, &room, '\0', file.get()) > 0)
+        found = std::string_view(word).starts_with("--cpu-bind") || std::string_view(word).starts_with("--cpu_bind");
+    std::free(word);
+    return found;
+}
+
 int refuse(const error& failure) {
     slurm_error("--amd-gpu: %s", failure.what.c_str());
     return -1;
@@ -92,13 +113,11 @@ int submit_option(const char* value) {
 }
 
 int submit_post_option(spank_t) {
-    // A step started inside an allocation may not end that allocation: the nodes learn it by this variable.
     if (spank_context() != S_CTX_LOCAL)
         return 0;
-    if (::getenv("SLURM_JOB_ID") != nullptr)
-        ::setenv(within_variable, "1", 1);
-    else
-        ::unsetenv(within_variable);
+    // Two things that only srun knows, for the nodes to find in the task's environment.
+    tell_nodes(within_variable, ::getenv("SLURM_JOB_ID") != nullptr);
+    tell_nodes(binds_variable, explicit_cpu_bind());
     return 0;
 }
 

@@ -28,6 +28,12 @@ readonly openable='for node in /dev/dri/renderD*; do (exec 3<>"$node") 2>/dev/nu
     done
 }
 
+@test "an explicit --cpu-bind stands against the site's default" {
+    run as_user srun -N1 -n1 --gpus-per-node=1 --cpu-bind=map_cpu:3 --amd-gpu=auto,env=demo where-am-i
+    [ "$status" -eq 0 ]
+    [[ $output == *'cpus 3 '* ]]
+}
+
 @test "verbose shows the preparation of every node" {
     run as_user srun -N2 --ntasks-per-node=1 --gpus-per-node=8 --amd-gpu=auto,env=demo,verbose where-am-i
     [ "$status" -eq 0 ]
