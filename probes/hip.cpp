@@ -131,7 +131,7 @@ result<hip> hip::load(const std::optional<std::string>& path, watchdog& watch) {
 }
 
 status hip::start() {
-    const status started = call("hipInit", functions_.init, 0U);
+    status started = call("hipInit", functions_.init, 0U);
     // ROCm 5 says "invalid device" where ROCm 6 says "no device".
     if (!started && (code() == hip_no_device || code() == hip_invalid_device))
         return error{error_code::not_found, failure_->text + ": " + why_no_device()};

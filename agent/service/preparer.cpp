@@ -72,7 +72,7 @@ std::optional<std::string> missing_gpu(const node& where, const settings& site) 
 /// The positions in Slurm's order that belong to a request. A step's own device cgroup counts for more than the list in
 /// its environment, which narrows it only where Slurm constrains no devices.
 std::vector<uint32_t> wanted_positions(const preparation_request& request, const std::vector<const gcd*>& order) {
-    const auto listed = request.gpus.value_or(std::vector<uint32_t>{});
+    auto listed = request.gpus.value_or(std::vector<uint32_t>{});
     if (!request.render_minors)
         return listed;
     std::vector<uint32_t> open;
