@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::size_t range_limit = 8192;
 
-std::optional<uint32_t> number_in(std::string_view text) {
+} // namespace
+
+std::optional<uint32_t> parse_decimal(std::string_view text) {
     uint32_t value = 0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (problem != std::errc{} || end != text.data() + text.size())
@@ -15,16 +17,14 @@ std::optional<uint32_t> number_in(std::string_view text) {
     return value;
 }
 
-} // namespace
-
 std::optional<std::vector<uint32_t>> parse_ranges(std::string_view text) {
     std::vector<uint32_t> numbers;
     while (!text.empty()) {
         const auto end = text.find(',');
         const auto part = text.substr(0, end);
         const auto dash = part.find('-');
-        const auto first = number_in(part.substr(0, dash));
-        const auto last = dash == std::string_view::npos ? first : number_in(part.substr(dash + 1));
+        const auto first = parse_decimal(part.substr(0, dash));
+        const auto last = dash == std::string_view::npos ? first : parse_decimal(part.substr(dash + 1));
         if (!first || !last || *last < *first || *last - *first >= range_limit)
             return std::nullopt;
         for (uint32_t number = *first;; ++number) {

@@ -10,6 +10,9 @@
 
 namespace amd_gpu {
 
+/// A text that is one decimal number and nothing else.
+std::optional<uint32_t> parse_decimal(std::string_view text);
+
 /// The numbers of a list, in the order of the text; an empty text is an empty list. Nothing on other text, or on more
 /// than 8192 numbers, which no list of CPUs or GPUs has.
 std::optional<std::vector<uint32_t>> parse_ranges(std::string_view text);

@@ -8,7 +8,6 @@
 #include "service/report.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -34,11 +33,10 @@ ordered_json or_null(const std::optional<T>& fact) {
 ordered_json json_of_checks(const node& where, const std::vector<check_result>& checks) {
     auto list = ordered_json::array();
     for (const auto& check : checks) {
-        const auto die =
-            std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& g) { return g.bdf == check.bdf; });
+        const gcd* die = find_gcd(where, check.bdf);
         ordered_json one;
         one["bdf"] = check.bdf.text();
-        one["gcd"] = die == where.gcds.end() ? ordered_json(nullptr) : ordered_json(die->index);
+        one["gcd"] = die == nullptr ? ordered_json(nullptr) : ordered_json(die->index);
         one["probe"] = check.check;
         if (check.peer)
             one["to"] = check.peer->text();
@@ -57,8 +55,8 @@ result<std::vector<pci_address>> chosen(const node& where, const std::vector<std
     std::vector<pci_address> bdfs;
     for (const auto& name : names) {
         const auto bdf = pci_address::parse(name);
-        const auto known = [&](const gcd& die) { return bdf && die.bdf == *bdf && die.bound; };
-        if (std::none_of(where.gcds.begin(), where.gcds.end(), known))
+        const gcd* die = bdf ? find_gcd(where, *bdf) : nullptr;
+        if (die == nullptr || !die->bound)
             return error{
                 error_code::usage,
                 fmt::format("\"{:.40}\" is not the PCI address of a GCD here; see: amd-gpu-agent discover", name)};

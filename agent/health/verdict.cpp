@@ -27,12 +27,6 @@ check_result against_floor(const std::string& name, pci_address bdf, double valu
     return check;
 }
 
-const gcd* find_gcd(const node& where, const pci_address& bdf) {
-    const auto found =
-        std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.bdf == bdf; });
-    return found == where.gcds.end() ? nullptr : &*found;
-}
-
 check_result assess_link(const link_measurement& measured, const node& where, const floor_table& floors) {
     const gcd* from = find_gcd(where, measured.from);
     const gcd* to = find_gcd(where, measured.to);

@@ -52,6 +52,12 @@ std::optional<pci_address> pci_address::parse(std::string_view text) {
     return pci_address{*d, *b, *v, *f};
 }
 
+const gcd* find_gcd(const node& where, const pci_address& bdf) {
+    const auto found =
+        std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.bdf == bdf; });
+    return found == where.gcds.end() ? nullptr : &*found;
+}
+
 const link* find_link(const node& where, uint32_t from, uint32_t to) {
     const auto found = std::find_if(where.links.begin(), where.links.end(),
                                     [&](const link& l) { return l.from == from && l.to == to; });

@@ -95,6 +95,9 @@ struct node {
     std::map<std::string, std::string> versions; ///< "kernel", "driver", "smi"
 };
 
+/// The GCD at a PCI address, or null.
+const gcd* find_gcd(const node& where, const pci_address& bdf);
+
 /// The link from one GCD to another, or null when there is no direct one.
 const link* find_link(const node& where, uint32_t from, uint32_t to);
 

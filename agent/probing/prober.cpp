@@ -34,8 +34,8 @@ result<identity> probe_identity(const std::string& user) {
 std::string mask_for(const node& where, const std::vector<pci_address>& bdfs) {
     std::string mask;
     for (const auto& bdf : bdfs) {
-        const auto die = std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& g) { return g.bdf == bdf; });
-        if (die == where.gcds.end() || !die->unique_id)
+        const gcd* die = find_gcd(where, bdf);
+        if (die == nullptr || !die->unique_id)
             return {};
         mask += fmt::format("{}GPU-{:016x}", mask.empty() ? "" : ",", *die->unique_id);
     }

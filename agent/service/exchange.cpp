@@ -2,22 +2,12 @@
 
 #include "ranges.hpp"
 
-#include <charconv>
-
 namespace amd_gpu {
 namespace {
 
-std::optional<uint32_t> number_in(std::string_view text) {
-    uint32_t value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return value;
-}
-
 std::optional<uint32_t> small_number(const message& from, std::string_view key) {
     const auto value = from.get(key);
-    return value ? number_in(*value) : std::nullopt;
+    return value ? parse_decimal(*value) : std::nullopt;
 }
 
 /// Cuts the next word off a text.
@@ -47,8 +37,8 @@ std::string gcd_text(const granted_gcd& die) {
 
 std::optional<granted_gcd> parse_gcd(std::string_view text) {
     granted_gcd die;
-    const auto index = number_in(next_word(text));
-    const auto slurm_index = number_in(next_word(text));
+    const auto index = parse_decimal(next_word(text));
+    const auto slurm_index = parse_decimal(next_word(text));
     die.bdf = std::string(next_word(text));
     die.unique_id = known(next_word(text));
     const auto minor = next_word(text);
@@ -59,7 +49,7 @@ std::optional<granted_gcd> parse_gcd(std::string_view text) {
     die.index = *index;
     die.slurm_index = *slurm_index;
     if (minor != unknown) {
-        die.render_minor = number_in(minor);
+        die.render_minor = parse_decimal(minor);
         if (!die.render_minor)
             return std::nullopt;
     }

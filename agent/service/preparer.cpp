@@ -50,12 +50,6 @@ granted_gcd granted(const gcd& die, uint32_t slurm_index, const std::vector<uint
     return one;
 }
 
-const gcd* find_gcd(const node& where, const std::string& bdf) {
-    const auto found =
-        std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.bdf.text() == bdf; });
-    return found == where.gcds.end() ? nullptr : &*found;
-}
-
 /// A GPU that is proven to be missing: on PCI but without its driver, or fewer than the site says there are. Other
 /// disagreements (with another vendor's GPUs in Slurm's count, say) prove nothing about the node.
 std::optional<std::string> missing_gpu(const node& where, const settings& site) {
@@ -202,7 +196,8 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
     std::vector<target_id> devices;
     std::vector<pci_address> bdfs;
     for (const auto& mine : made.reply.gcds) {
-        const gcd* die = find_gcd(where, mine.bdf);
+        const auto bdf = pci_address::parse(mine.bdf);
+        const gcd* die = bdf ? find_gcd(where, *bdf) : nullptr;
         if (die == nullptr)
             return ended(made, outcome::node_fault, mine.bdf + " gpu_count: gone since the job began",
                          node_reason(mine.bdf + " gone while a job held it (power cycle, then hardware)"));

@@ -1,6 +1,5 @@
 #include "service/report.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 
@@ -20,9 +19,8 @@ std::string cell(const check_result& check) {
 }
 
 uint32_t index_of(const node& where, const pci_address& bdf) {
-    const auto found =
-        std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.bdf == bdf; });
-    return found == where.gcds.end() ? 0 : found->index;
+    const gcd* die = find_gcd(where, bdf);
+    return die == nullptr ? 0 : die->index;
 }
 
 } // namespace
