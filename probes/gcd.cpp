@@ -44,16 +44,8 @@ result<std::vector<std::string>> addresses(hip& runtime) {
     return found;
 }
 
-/// The ordinal of BDF and PARTITION. A runtime shows partitions either under one address, in order, or under one
-/// function number each.
-int ordinal_of(const std::vector<std::string>& addresses, const std::string& bdf, int partition) {
-    int nth = 0;
-    for (std::size_t i = 0; i < addresses.size(); ++i)
-        if (addresses[i] == bdf && nth++ == partition)
-            return static_cast<int>(i);
-    const std::string function = bdf.substr(0, bdf.size() - 1) + std::to_string(partition);
-    const auto found = std::find(addresses.begin(), addresses.end(), function);
-    return nth > 1 || found == addresses.end() ? -1 : static_cast<int>(found - addresses.begin());
+std::string address_of(const std::string& id) {
+    return id.substr(0, id.find('/'));
 }
 
 /// The driver's file with the engine clock in Hz (Linux amdgpu, hwmon freq1_input); empty when there is none.
@@ -67,32 +59,64 @@ std::string clock_file(const std::string& bdf) {
 
 } // namespace
 
-result<gcd> gcd::open(hip& runtime, const std::string& bdf, int partition) {
+std::vector<int> ordinals_of(const std::vector<std::string>& addresses, const std::vector<std::string>& ids) {
+    std::vector<int> ordinals;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const std::string address = address_of(ids[i]);
+        const int partition = address.size() < ids[i].size() ? std::stoi(ids[i].substr(address.size() + 1)) : 0;
+        std::vector<int> visible;
+        for (std::size_t d = 0; d < addresses.size(); ++d)
+            if (addresses[d] == address)
+                visible.push_back(static_cast<int>(d));
+        const auto same = [&](const std::string& id) { return address_of(id) == address; };
+        const auto asked = std::count_if(ids.begin(), ids.end(), same);
+        const auto earlier = std::count_if(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(i), same);
+        const bool only_these = visible.size() == static_cast<std::size_t>(asked);
+        const auto nth = static_cast<std::size_t>(only_these ? earlier : partition);
+        const std::string function = address.substr(0, address.size() - 1) + std::to_string(partition);
+        const auto own_function = std::find(addresses.begin(), addresses.end(), function);
+        if (nth < visible.size())
+            ordinals.push_back(visible[nth]);
+        else if (visible.size() <= 1 && own_function != addresses.end())
+            ordinals.push_back(static_cast<int>(own_function - addresses.begin()));
+        else
+            ordinals.push_back(-1);
+    }
+    return ordinals;
+}
+
+result<std::vector<gcd>> gcd::open(hip& runtime, const std::vector<std::string>& ids, std::string& failed) {
+    failed = ids.front();
     const auto listed = addresses(runtime);
     if (!listed)
         return listed.failure();
-    gcd device(runtime);
-    device.bdf_ = bdf;
-    device.ordinal_ = ordinal_of(*listed, bdf, partition);
-    if (device.ordinal_ < 0) {
-        std::string others;
-        for (const std::string& address : *listed)
-            others += (others.empty() ? "" : " ") + address;
-        return error{error_code::not_found, "HIP lists no device " + bdf +
-                                                (partition > 0 ? " partition " + std::to_string(partition) : "") +
-                                                "; it lists: " + (others.empty() ? "none" : others)};
+    const auto ordinals = ordinals_of(*listed, ids);
+    std::vector<gcd> devices;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        failed = ids[i];
+        if (ordinals[i] < 0) {
+            std::string others;
+            for (const std::string& address : *listed)
+                others += (others.empty() ? "" : " ") + address;
+            return error{error_code::not_found,
+                         "HIP lists no device " + ids[i] + "; it lists: " + (others.empty() ? "none" : others)};
+        }
+        gcd device(runtime);
+        device.bdf_ = ids[i];
+        device.ordinal_ = ordinals[i];
+        device.clock_file_ = clock_file(address_of(ids[i]));
+        if (auto selected = device.select(); !selected)
+            return selected.failure();
+        int units = 0;
+        if (auto asked = runtime.call("hipDeviceGetAttribute", runtime.functions().attribute, &units,
+                                      hip_attribute_multiprocessors, device.ordinal_);
+            !asked)
+            return asked.failure();
+        device.units_ = static_cast<std::uint32_t>(std::clamp(units, 1, 4096));
+        device.target_ = target_of(runtime, device.ordinal_);
+        devices.push_back(std::move(device));
     }
-    device.clock_file_ = clock_file(bdf);
-    if (auto selected = device.select(); !selected)
-        return selected.failure();
-    int units = 0;
-    if (auto asked = runtime.call("hipDeviceGetAttribute", runtime.functions().attribute, &units,
-                                  hip_attribute_multiprocessors, device.ordinal_);
-        !asked)
-        return asked.failure();
-    device.units_ = static_cast<std::uint32_t>(std::clamp(units, 1, 4096));
-    device.target_ = target_of(runtime, device.ordinal_);
-    return device;
+    return devices;
 }
 
 status gcd::load(std::span<const std::byte> kernels) {

@@ -33,11 +33,17 @@ struct interval {
     handle stop;
 };
 
+/// Which of HIP's devices, given by their addresses in its order, are the ones with these ids; -1: it lists none. The
+/// partitions of a function come under its one address or each under a function number of its own. Where as many are
+/// visible as are asked for, they are these, in order (whoever started us has hidden the others); where more are, the
+/// partition's number counts.
+std::vector<int> ordinals_of(const std::vector<std::string>& addresses, const std::vector<std::string>& ids);
+
 class gcd {
   public:
-    /// The device whose PCI address is BDF ("0000:c1:00.0"); of several with that address (partitions) the one numbered
-    /// PARTITION. not_found when HIP does not list it.
-    static result<gcd> open(hip& runtime, const std::string& bdf, int partition);
+    /// The devices with these ids ("0000:c1:00.0", or "0001:02:00.0/3" for a partition), in their order. not_found when
+    /// HIP does not list one; FAILED then holds its id.
+    static result<std::vector<gcd>> open(hip& runtime, const std::vector<std::string>& ids, std::string& failed);
 
     /// Loads the bundle KERNELS, which launch() needs. unsupported when it has no code object for this processor.
     status load(std::span<const std::byte> kernels);

@@ -62,39 +62,38 @@ int run_probe(const std::string& name, gcd& device, const settings& sizes) {
 int run(const options& asked, watchdog& watch) {
     const bool pairs = asked.what == command::pairs;
     const std::string name = pairs ? "links" : "";
-    watch.begin(name, asked.bdfs.front());
+    watch.begin(name, asked.gcds.front());
     auto loaded = hip::load(asked.hip_library, watch);
     if (!loaded)
-        return report(loaded.failure(), nullptr, name, asked.bdfs.front());
+        return report(loaded.failure(), nullptr, name, asked.gcds.front());
     hip runtime = *std::move(loaded);
     if (auto started = runtime.start(); !started)
-        return report(started.failure(), &runtime, name, asked.bdfs.front());
+        return report(started.failure(), &runtime, name, asked.gcds.front());
     int version = 0;
     if (auto told = runtime.call("hipRuntimeGetVersion", runtime.functions().runtime_version, &version); !told)
-        return report(told.failure(), &runtime, name, asked.bdfs.front());
+        return report(told.failure(), &runtime, name, asked.gcds.front());
 
-    std::vector<gcd> devices;
-    for (const std::string& bdf : asked.bdfs) {
-        watch.begin(name, bdf);
-        auto device = gcd::open(runtime, bdf, asked.partition);
-        if (!device)
-            return report(device.failure(), &runtime, name, bdf);
+    std::string failed;
+    auto devices = gcd::open(runtime, asked.gcds, failed);
+    if (!devices)
+        return report(devices.failure(), &runtime, name, failed);
+    for (gcd& device : *devices) {
+        watch.begin(name, device.bdf());
         write_line({{"type", "start"},
-                    {"bdf", bdf},
+                    {"bdf", device.bdf()},
                     {"hip", runtime.path()},
                     {"runtime_version", version},
-                    {"target", device->target().empty() ? record(nullptr) : record(device->target())}});
-        if (auto ready = device->load(kernels()); !ready)
-            return report(ready.failure(), &runtime, name, bdf);
-        devices.push_back(*std::move(device));
+                    {"target", device.target().empty() ? record(nullptr) : record(device.target())}});
+        if (auto ready = device.load(kernels()); !ready)
+            return report(ready.failure(), &runtime, name, device.bdf());
     }
     if (pairs) {
-        const status done = links(devices, asked.sizes);
-        return done ? measured : report(done.failure(), &runtime, name, asked.bdfs.front());
+        const status done = links(*devices, asked.sizes);
+        return done ? measured : report(done.failure(), &runtime, name, asked.gcds.front());
     }
     int worst = measured;
     for (const std::string& probe : asked.probes)
-        worst = std::max(worst, run_probe(probe, devices.front(), asked.sizes));
+        worst = std::max(worst, run_probe(probe, devices->front(), asked.sizes));
     return worst;
 }
 

@@ -9,8 +9,8 @@
 namespace amd_gpu::probes {
 
 const char* const usage =
-    R"(usage: amd-gpu-probe gcd --bdf BDF [--partition N] [--probes hbm_copy,pattern,fma64] [OPTION...]
-       amd-gpu-probe pairs --bdf BDF --bdf BDF... [OPTION...]
+    R"(usage: amd-gpu-probe gcd --bdf BDF[/N] [--probes hbm_copy,pattern,fma64] [OPTION...]
+       amd-gpu-probe pairs --bdf BDF[/N] --bdf BDF[/N]... [OPTION...]
        amd-gpu-probe targets
        amd-gpu-probe --help | --version
 
@@ -33,6 +33,7 @@ Exit status: 0 measured everything asked, 2 wrong usage, 3 could not run (no run
 
 namespace {
 
+constexpr std::uint64_t most_partition = 63;
 constexpr std::array<std::string_view, 3> known_probes{"hbm_copy", "pattern", "fma64"};
 
 error wrong(std::string what) {
@@ -72,12 +73,12 @@ result<std::vector<std::string>> probe_list(const std::string& text) {
 status take(const std::string& option, const std::string& value, options& taken) {
     constexpr std::uint64_t most = UINT64_MAX;
     if (option == "--bdf") {
-        const auto bdf = normal_bdf(value);
-        if (!bdf)
-            return wrong("--bdf: '" + value + "' is no PCI address such as 0000:c1:00.0");
-        if (std::find(taken.bdfs.begin(), taken.bdfs.end(), *bdf) != taken.bdfs.end())
-            return wrong("--bdf: " + *bdf + " is given twice");
-        taken.bdfs.push_back(*bdf);
+        const auto gcd = normal_gcd(value);
+        if (!gcd)
+            return wrong("--bdf: '" + value + "' is no PCI address such as 0000:c1:00.0, with or without /PARTITION");
+        if (std::find(taken.gcds.begin(), taken.gcds.end(), *gcd) != taken.gcds.end())
+            return wrong("--bdf: " + *gcd + " is given twice");
+        taken.gcds.push_back(*gcd);
         return success();
     }
     if (option == "--probes") {
@@ -104,37 +105,33 @@ status take(const std::string& option, const std::string& value, options& taken)
     }
     const bool bytes = option == "--bytes";
     const bool repeat = option == "--repeat";
-    const bool partition = option == "--partition";
-    if (!bytes && !repeat && !partition && option != "--seed")
+    if (!bytes && !repeat && option != "--seed")
         return wrong("unknown option '" + option + "'");
     const auto number = whole(option, value,
                               bytes    ? 4096
                               : repeat ? 1
                                        : 0,
-                              bytes       ? std::uint64_t{1} << 40U
-                              : repeat    ? 1000
-                              : partition ? 63
-                                          : most);
+                              bytes    ? std::uint64_t{1} << 40U
+                              : repeat ? 1000
+                                       : most);
     if (!number)
         return number.failure();
     if (bytes)
         taken.sizes.bytes = *number;
     else if (repeat)
         taken.sizes.repeat = static_cast<std::uint32_t>(*number);
-    else if (partition)
-        taken.partition = static_cast<int>(*number);
     else
         taken.sizes.seed = *number;
     return success();
 }
 
 /// What only some commands take.
-status check(const options& taken, bool probes_given, bool partition_given) {
-    if (taken.what == command::pairs && (probes_given || partition_given))
-        return wrong("pairs takes neither --probes nor --partition");
-    if (taken.what == command::gcd && taken.bdfs.size() != 1)
+status check(const options& taken, bool probes_given) {
+    if (taken.what == command::pairs && probes_given)
+        return wrong("pairs takes no --probes");
+    if (taken.what == command::gcd && taken.gcds.size() != 1)
         return wrong("gcd needs exactly one --bdf");
-    if (taken.what == command::pairs && taken.bdfs.size() < 2)
+    if (taken.what == command::pairs && taken.gcds.size() < 2)
         return wrong("pairs needs at least two --bdf");
     return success();
 }
@@ -153,7 +150,6 @@ result<options> parse_options(const std::vector<std::string>& arguments) {
     taken.what = name == "gcd" ? command::gcd : name == "pairs" ? command::pairs : command::targets;
     taken.sizes.seed = 0x5ca1ab1e0ddba11;
     bool probes_given = false;
-    bool partition_given = false;
     for (std::size_t i = 1; i < arguments.size(); i += 2) {
         if (arguments[i] == "--help" || arguments[i] == "-h")
             return options{};
@@ -164,9 +160,8 @@ result<options> parse_options(const std::vector<std::string>& arguments) {
         if (auto read = take(arguments[i], arguments[i + 1], taken); !read)
             return read.failure();
         probes_given |= arguments[i] == "--probes";
-        partition_given |= arguments[i] == "--partition";
     }
-    if (auto good = check(taken, probes_given, partition_given); !good)
+    if (auto good = check(taken, probes_given); !good)
         return good.failure();
     const bool pairs = taken.what == command::pairs;
     if (taken.sizes.bytes == 0)
@@ -190,6 +185,15 @@ std::optional<std::string> normal_bdf(std::string_view text) {
             bdf[i] = static_cast<char>(bdf[i] - 'A' + 'a');
     }
     return bdf[11] <= '7' ? std::optional(bdf) : std::nullopt;
+}
+
+std::optional<std::string> normal_gcd(std::string_view text) {
+    const std::size_t slash = text.find('/');
+    auto normal = normal_bdf(text.substr(0, slash));
+    if (!normal || slash == std::string_view::npos)
+        return normal;
+    const auto number = whole("", std::string(text.substr(slash + 1)), 0, most_partition);
+    return number ? std::optional(*normal + "/" + std::to_string(*number)) : std::nullopt;
 }
 
 } // namespace amd_gpu::probes

@@ -35,7 +35,8 @@ ordered_json json_of_checks(const node& where, const std::vector<check_result>& 
     for (const auto& check : checks) {
         const gcd* die = find_gcd(where, check.bdf);
         ordered_json one;
-        one["bdf"] = check.bdf.text();
+        one["bdf"] = check.bdf.bdf.text();
+        one["partition"] = or_null(check.bdf.partition);
         one["gcd"] = die == nullptr ? ordered_json(nullptr) : ordered_json(die->index);
         one["probe"] = check.check;
         if (check.peer)
@@ -51,10 +52,10 @@ ordered_json json_of_checks(const node& where, const std::vector<check_result>& 
 }
 
 /// The GCDs to probe: those that were named, or all that the driver is bound to.
-result<std::vector<pci_address>> chosen(const node& where, const std::vector<std::string>& names) {
-    std::vector<pci_address> bdfs;
+result<std::vector<gcd_id>> chosen(const node& where, const std::vector<std::string>& names) {
+    std::vector<gcd_id> bdfs;
     for (const auto& name : names) {
-        const auto bdf = pci_address::parse(name);
+        const auto bdf = gcd_id::parse(name);
         const gcd* die = bdf ? find_gcd(where, *bdf) : nullptr;
         if (die == nullptr || !die->bound)
             return error{
@@ -65,7 +66,7 @@ result<std::vector<pci_address>> chosen(const node& where, const std::vector<std
     if (names.empty())
         for (const auto& die : where.gcds)
             if (die.bound)
-                bdfs.push_back(die.bdf);
+                bdfs.push_back(die.id());
     return bdfs;
 }
 
@@ -107,7 +108,9 @@ int probe_here(const command_context& context, const wish& given) {
 void add_probe(CLI::App& app, command_context& context) {
     const auto given = std::make_shared<wish>();
     auto* probe_command = app.add_subcommand("probe", "test the GPUs of this node now (no job may be using them)");
-    probe_command->add_option("--gcd", given->bdfs, "PCI address of a GCD to test; may be repeated (default: all)");
+    probe_command->add_option(
+        "--gcd", given->bdfs,
+        "GCD to test, by PCI address and, if partitioned, /PARTITION; may be repeated (default: all)");
     probe_command->add_option("--level", given->level, "quick or standard")
         ->check(CLI::IsMember({"quick", "standard"}))
         ->capture_default_str();

@@ -12,15 +12,15 @@ using namespace std::chrono_literals;
 constexpr auto held_grace = 5000ms; // a big process takes seconds to give its memory back
 constexpr std::size_t most_rounds = 3;
 
-check_result not_run(const pci_address& bdf, std::string why) {
+check_result not_run(const gcd_id& bdf, std::string why) {
     return {"probe",      bdf,          std::nullopt, check_result::state::could_not_run,
             std::nullopt, std::nullopt, {},           std::move(why)};
 }
 
 /// Who uses one of the GCDs, after waiting a little for whoever is just leaving.
-std::optional<check_result> still_held(const node& where, const std::vector<pci_address>& bdfs, deadline patience) {
+std::optional<check_result> still_held(const node& where, const std::vector<gcd_id>& bdfs, deadline patience) {
     for (const auto& die : where.gcds) {
-        if (std::find(bdfs.begin(), bdfs.end(), die.bdf) == bdfs.end())
+        if (std::find(bdfs.begin(), bdfs.end(), die.id()) == bdfs.end())
             continue;
         auto users = users_of(die);
         while (!users.empty() && !patience.passed()) {
@@ -28,7 +28,7 @@ std::optional<check_result> still_held(const node& where, const std::vector<pci_
             users = users_of(die);
         }
         if (!users.empty())
-            return not_run(die.bdf, "held by " + users.front() + ", so it was not probed");
+            return not_run(die.id(), "held by " + users.front() + ", so it was not probed");
     }
     return std::nullopt;
 }
@@ -40,7 +40,7 @@ bool is_proof(const check_result& check) {
 
 } // namespace
 
-probed probe_and_judge(const settings& site, const node& where, const std::vector<pci_address>& bdfs, probe_level level,
+probed probe_and_judge(const settings& site, const node& where, const std::vector<gcd_id>& bdfs, probe_level level,
                        held_means when_held, deadline until) {
     if (bdfs.empty())
         return {};
@@ -54,7 +54,7 @@ probed probe_and_judge(const settings& site, const node& where, const std::vecto
         return {{not_run(bdfs.front(), floors.failure().what)}, 0};
 
     const probe_markers markers(site.state_directory, where.boot_id);
-    std::vector<pci_address> safe = bdfs;
+    std::vector<gcd_id> safe = bdfs;
     std::vector<check_result> left_alone;
     for (const auto& bdf : markers.unfinished(bdfs)) {
         std::erase(safe, bdf);

@@ -22,7 +22,7 @@ enum class held_means {
 
 /// Probes some GCDs of a node at a level and compares with the site's floors. Waits a little for whoever is just
 /// leaving; the probes then have the site's probe_deadline, or what is left until `until`.
-probed probe_and_judge(const settings& site, const node& where, const std::vector<pci_address>& bdfs, probe_level level,
+probed probe_and_judge(const settings& site, const node& where, const std::vector<gcd_id>& bdfs, probe_level level,
                        held_means when_held, deadline until);
 
 } // namespace amd_gpu

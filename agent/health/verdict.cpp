@@ -15,7 +15,7 @@ constexpr std::size_t reason_limit = 200; // Slurm cuts nothing at this length a
 /// Exit status of amd-gpu-probe(8) after its deadline.
 constexpr int probe_deadline = 5;
 
-check_result against_floor(const std::string& name, pci_address bdf, double value, const std::string& unit,
+check_result against_floor(const std::string& name, gcd_id bdf, double value, const std::string& unit,
                            const floor_value* floor) {
     check_result check{name, bdf, std::nullopt, state::unsupported, value, std::nullopt, unit, {}};
     if (floor == nullptr || floor->unit != unit) {
@@ -70,7 +70,7 @@ bool stuck_in_driver(const probe_run& run) {
 
 /// How a child that did not end well ended, as evidence against its devices or only against the run.
 std::optional<check_result> assess_ending(const probe_run& run) {
-    check_result check{"probe",      run.bdfs.empty() ? pci_address{} : run.bdfs.front(),
+    check_result check{"probe",      run.bdfs.empty() ? gcd_id{} : run.bdfs.front(),
                        std::nullopt, state::could_not_run,
                        std::nullopt, std::nullopt,
                        {},           {}};
@@ -193,9 +193,9 @@ std::vector<check_result> assess(const probe_run& run, const node& where, const 
     return checks;
 }
 
-std::vector<pci_address> below_floor(const std::vector<check_result>& checks) {
-    std::vector<pci_address> bdfs;
-    const auto add = [&](const pci_address& bdf) {
+std::vector<gcd_id> below_floor(const std::vector<check_result>& checks) {
+    std::vector<gcd_id> bdfs;
+    const auto add = [&](const gcd_id& bdf) {
         if (std::find(bdfs.begin(), bdfs.end(), bdf) == bdfs.end())
             bdfs.push_back(bdf);
     };
@@ -210,7 +210,7 @@ std::vector<pci_address> below_floor(const std::vector<check_result>& checks) {
 }
 
 std::vector<check_result> two_of_three(const std::vector<std::vector<check_result>>& rounds) {
-    using key = std::tuple<pci_address, std::optional<pci_address>, std::string>;
+    using key = std::tuple<gcd_id, std::optional<gcd_id>, std::string>;
     const auto key_of = [](const check_result& check) { return key{check.bdf, check.peer, check.check}; };
     std::map<key, int> slow;
     for (const auto& round : rounds)

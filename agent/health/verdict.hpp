@@ -22,8 +22,8 @@ struct check_result {
         could_not_run, ///< the check says nothing about the device
     };
     std::string check; ///< "hbm_copy", "link", "probe"
-    pci_address bdf;
-    std::optional<pci_address> peer; ///< the other end, for links
+    gcd_id bdf;
+    std::optional<gcd_id> peer; ///< the other end, for links
     state how = state::pass;
     std::optional<double> measured;
     std::optional<double> floor;
@@ -40,7 +40,7 @@ std::vector<check_result> assess(const probe_run& run, const node& where, const 
 
 /// GCDs whose numbers are below a floor: worth another run before anybody is blamed. Wrong contents, errors and hangs
 /// are not among them: those need no second opinion.
-std::vector<pci_address> below_floor(const std::vector<check_result>& checks);
+std::vector<gcd_id> below_floor(const std::vector<check_result>& checks);
 
 /// Two runs that were below a floor agree against one that was not: keeps a failure only where at least two of the
 /// three rounds failed on the same device and check. Takes one list of checks a round.

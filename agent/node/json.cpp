@@ -26,11 +26,20 @@ json json_of_gcd(const gcd& g, bool with_sources) {
     j["partition"] = or_null(g.partition);
     j["unique_id"] = hex_or_null(g.unique_id);
     j["package"] = or_null(g.package);
+    j["kind"] = g.kind ? json(text_of(*g.kind)) : json(nullptr);
     j["target"] = g.target ? json(g.target->text()) : json(nullptr);
+    j["xnack"] = or_null(g.xnack);
+    j["xnack_selectable"] = or_null(g.xnack_selectable);
+    j["model"] = or_null(g.model);
     j["product"] = or_null(g.product);
     j["pci_device"] = g.pci_device ? json(fmt::format("0x{:04x}", *g.pci_device)) : json(nullptr);
     j["memory_bytes"] = or_null(g.memory_bytes);
+    j["memory_shared_by"] = or_null(g.memory_shared_by);
+    j["vram_bytes"] = or_null(g.vram_bytes);
+    j["compute_partition"] = or_null(g.compute_partition);
+    j["memory_partition"] = or_null(g.memory_partition);
     j["compute_units"] = or_null(g.compute_units);
+    j["xccs"] = or_null(g.xccs);
     j["max_clock_mhz"] = or_null(g.max_clock_mhz);
     j["numa"] = or_null(g.numa);
     j["cores"] = g.cores.empty() ? json(nullptr) : json(g.cores);
@@ -41,6 +50,10 @@ json json_of_gcd(const gcd& g, bool with_sources) {
     j["pcie_gt_per_s"] = or_null(g.pcie_gt_per_s);
     j["pcie_width"] = or_null(g.pcie_width);
     j["hive"] = hex_or_null(g.hive);
+    j["vbios"] = or_null(g.vbios);
+    j["firmware"] = json::object();
+    for (const auto& [part, version] : g.firmware)
+        j["firmware"][part] = version;
     j["bound"] = g.bound;
     if (with_sources)
         j["sources"] = g.sources;

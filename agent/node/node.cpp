@@ -1,6 +1,8 @@
 // PCI addresses and the small questions that people ask of a node. Pure: text and numbers only.
 #include "node/node.hpp"
 
+#include "ranges.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -52,9 +54,33 @@ std::optional<pci_address> pci_address::parse(std::string_view text) {
     return pci_address{*d, *b, *v, *f};
 }
 
-const gcd* find_gcd(const node& where, const pci_address& bdf) {
+std::string gcd_id::text() const {
+    return partition ? fmt::format("{}/{}", bdf.text(), *partition) : bdf.text();
+}
+
+std::optional<gcd_id> gcd_id::parse(std::string_view text) {
+    const auto slash = text.find('/');
+    const auto function = pci_address::parse(text.substr(0, slash));
+    if (!function)
+        return std::nullopt;
+    if (slash == std::string_view::npos)
+        return gcd_id(*function);
+    const auto number = parse_decimal(text.substr(slash + 1));
+    if (!number)
+        return std::nullopt;
+    return gcd_id(*function, *number);
+}
+
+std::optional<target_id> gcd::default_target() const {
+    auto mode = target;
+    if (mode && xnack)
+        mode->xnack = *xnack ? feature_mode::on : feature_mode::off;
+    return mode;
+}
+
+const gcd* find_gcd(const node& where, const gcd_id& id) {
     const auto found =
-        std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.bdf == bdf; });
+        std::find_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& die) { return die.id() == id; });
     return found == where.gcds.end() ? nullptr : &*found;
 }
 
@@ -74,6 +100,20 @@ std::string_view text_of(finding::severity level) {
         return "fault";
     }
     return "fault";
+}
+
+std::string_view text_of(gpu_kind kind) {
+    switch (kind) {
+    case gpu_kind::discrete:
+        return "gpu";
+    case gpu_kind::apu:
+        return "apu";
+    case gpu_kind::integrated:
+        return "integrated";
+    case gpu_kind::virtual_function:
+        return "vf";
+    }
+    return "gpu";
 }
 
 } // namespace amd_gpu

@@ -2,11 +2,18 @@
 
 #include "system/files.hpp"
 
+#include <algorithm>
 #include <unistd.h>
 
 namespace amd_gpu {
 
-status probe_markers::set(const std::vector<pci_address>& bdfs) const {
+std::string probe_markers::path(const gcd_id& bdf) const {
+    std::string name = bdf.text();
+    std::replace(name.begin(), name.end(), '/', '-');
+    return directory_ + "/probing-" + name;
+}
+
+status probe_markers::set(const std::vector<gcd_id>& bdfs) const {
     if (const auto made = make_directories(directory_, 0755); !made)
         return made;
     for (const auto& bdf : bdfs)
@@ -15,7 +22,7 @@ status probe_markers::set(const std::vector<pci_address>& bdfs) const {
     return success();
 }
 
-void probe_markers::clear(const std::vector<pci_address>& bdfs) const {
+void probe_markers::clear(const std::vector<gcd_id>& bdfs) const {
     for (const auto& bdf : bdfs)
         ::unlink(path(bdf).c_str());
 }
@@ -28,8 +35,8 @@ void probe_markers::clear_own() const {
     }
 }
 
-std::vector<pci_address> probe_markers::unfinished(const std::vector<pci_address>& bdfs) const {
-    std::vector<pci_address> left;
+std::vector<gcd_id> probe_markers::unfinished(const std::vector<gcd_id>& bdfs) const {
+    std::vector<gcd_id> left;
     for (const auto& bdf : bdfs)
         if (const auto boot = read_line(path(bdf)); boot && *boot != boot_)
             left.push_back(bdf);

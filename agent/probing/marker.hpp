@@ -18,16 +18,16 @@ class probe_markers {
         , boot_(std::move(boot)) {}
 
     /// Marks GCDs as being probed, on disk before it returns.
-    [[nodiscard]] status set(const std::vector<pci_address>& bdfs) const;
+    [[nodiscard]] status set(const std::vector<gcd_id>& bdfs) const;
     /// Takes the marks away. Also how an administrator acknowledges those of an earlier boot.
-    void clear(const std::vector<pci_address>& bdfs) const;
+    void clear(const std::vector<gcd_id>& bdfs) const;
     /// Takes all marks of this boot away: for an agent that starts and probes nothing yet.
     void clear_own() const;
     /// The GCDs whose probe an earlier boot did not finish.
-    [[nodiscard]] std::vector<pci_address> unfinished(const std::vector<pci_address>& bdfs) const;
+    [[nodiscard]] std::vector<gcd_id> unfinished(const std::vector<gcd_id>& bdfs) const;
 
   private:
-    [[nodiscard]] std::string path(const pci_address& bdf) const { return directory_ + "/probing-" + bdf.text(); }
+    [[nodiscard]] std::string path(const gcd_id& bdf) const;
 
     std::string directory_;
     std::string boot_;

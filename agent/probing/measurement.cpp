@@ -49,7 +49,7 @@ status add_line(probe_report& report, std::string_view line) {
     if (!object.is_object())
         return unreadable(line);
     const std::string type = text_field(object, "type");
-    const auto bdf = pci_address::parse(text_field(object, "bdf"));
+    const auto bdf = gcd_id::parse(text_field(object, "bdf"));
     if (type == "measurement") {
         const auto value = number_field(object, "value");
         if (!bdf || !value)
@@ -57,8 +57,8 @@ status add_line(probe_report& report, std::string_view line) {
         report.measurements.push_back({text_field(object, "probe"), *bdf, *value, text_field(object, "unit"),
                                        number_field(object, "seconds").value_or(0)});
     } else if (type == "link") {
-        const auto from = pci_address::parse(text_field(object, "from"));
-        const auto to = pci_address::parse(text_field(object, "to"));
+        const auto from = gcd_id::parse(text_field(object, "from"));
+        const auto to = gcd_id::parse(text_field(object, "to"));
         const auto value = number_field(object, "value");
         const auto verified = object.find("verified");
         if (!from || !to || !value || verified == object.end() || !verified->is_boolean())

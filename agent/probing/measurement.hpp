@@ -14,7 +14,7 @@ namespace amd_gpu {
 /// A number with its unit, for one GCD.
 struct measurement {
     std::string probe; ///< "hbm_copy", "pattern", "fma64"
-    pci_address bdf;
+    gcd_id bdf;
     double value = 0;
     std::string unit; ///< "GB/s", "TFLOP/s", "errors"
     double seconds = 0;
@@ -22,8 +22,8 @@ struct measurement {
 
 /// Bandwidth from one GCD to another, with whether the bytes that arrived were the ones that were sent.
 struct link_measurement {
-    pci_address from;
-    pci_address to;
+    gcd_id from;
+    gcd_id to;
     double gb_per_s = 0;
     bool verified = false;
 };
@@ -31,7 +31,7 @@ struct link_measurement {
 /// A HIP call that failed, or a deadline that passed.
 struct probe_error {
     std::string probe;
-    std::optional<pci_address> bdf;
+    std::optional<gcd_id> bdf;
     std::string call; ///< "hipMalloc"; empty when no call failed
     std::optional<int> code;
     std::string text;

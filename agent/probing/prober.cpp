@@ -28,21 +28,35 @@ result<identity> probe_identity(const std::string& user) {
     return who;
 }
 
+/// The position of a GCD in the runtime's own order, that of KFD's nodes. It holds in the agent's children alone, from
+/// which no device cgroup hides a node.
+std::ptrdiff_t runtime_position(const node& where, const gcd& die) {
+    return std::count_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& other) {
+        return other.kfd_node && die.kfd_node && *other.kfd_node < *die.kfd_node;
+    });
+}
+
 /// The runtime touches every device that it sees when it starts, so it is shown no others: slow, and a device that
-/// hangs would take the innocent with it. Empty where an id is unknown; the child finds its devices by PCI address in
-/// any case.
-std::string mask_for(const node& where, const std::vector<pci_address>& bdfs) {
+/// hangs would take the innocent with it. A partition without an id of its own can only be named by its position. A
+/// whole die without one is not masked at all, since the child finds it by its PCI address in any case.
+std::string mask_for(const node& where, const std::vector<gcd_id>& bdfs) {
+    std::vector<const gcd*> dies;
+    for (const auto& bdf : bdfs)
+        dies.push_back(find_gcd(where, bdf));
+    const auto all = [&](auto has) {
+        return std::all_of(dies.begin(), dies.end(), [&](const gcd* die) { return die != nullptr && has(*die); });
+    };
+    const bool by_id = all([](const gcd& die) { return die.unique_id.has_value(); });
+    if (!by_id && !all([](const gcd& die) { return die.partition && die.kfd_node; }))
+        return {};
     std::string mask;
-    for (const auto& bdf : bdfs) {
-        const gcd* die = find_gcd(where, bdf);
-        if (die == nullptr || !die->unique_id)
-            return {};
-        mask += fmt::format("{}GPU-{:016x}", mask.empty() ? "" : ",", *die->unique_id);
-    }
+    for (const gcd* die : dies)
+        mask += (mask.empty() ? "" : ",") +
+                (by_id ? fmt::format("GPU-{:016x}", *die->unique_id) : std::to_string(runtime_position(where, *die)));
     return mask;
 }
 
-probe_run run_child(const settings& site, std::vector<std::string> arguments, std::vector<pci_address> bdfs,
+probe_run run_child(const settings& site, std::vector<std::string> arguments, std::vector<gcd_id> bdfs,
                     const std::string& mask, deadline until) {
     probe_run run_of;
     run_of.bdfs = std::move(bdfs);
@@ -94,7 +108,7 @@ std::string probe_program(const settings& site) {
     return directory + "/amd-gpu-probe";
 }
 
-probe_plan plan_for(probe_level level, const std::vector<pci_address>& gcds) {
+probe_plan plan_for(probe_level level, const std::vector<gcd_id>& gcds) {
     switch (level) {
     case probe_level::off:
         return {};

@@ -13,7 +13,7 @@ namespace amd_gpu {
 
 /// How a probe child ended beside what it said.
 struct probe_run {
-    std::vector<pci_address> bdfs; ///< one GCD, or all of the pairs
+    std::vector<gcd_id> bdfs; ///< one GCD, or all of the pairs
     probe_report report;
     std::optional<child_result> ended;   ///< empty: it could not be started
     std::chrono::milliseconds budget{0}; ///< how much time it was given
@@ -23,13 +23,13 @@ struct probe_run {
 
 /// What to probe.
 struct probe_plan {
-    std::vector<pci_address> gcds;
+    std::vector<gcd_id> gcds;
     std::vector<std::string> probes; ///< for each GCD: "hbm_copy", ...
     bool links = false;              ///< also every pair of them
 };
 
 /// The probes of a level, mild ones first.
-probe_plan plan_for(probe_level level, const std::vector<pci_address>& gcds);
+probe_plan plan_for(probe_level level, const std::vector<gcd_id>& gcds);
 
 /// Runs a plan on a node. The children run as settings.probe_user with a clean environment, bound by the deadline;
 /// after the GCDs come the links, in what is left of the time. One run a GCD in plan order, then one for the links when

@@ -40,7 +40,7 @@ std::string targets_text(const std::vector<target_id>& targets) {
 }
 
 granted_gcd granted(const gcd& die, uint32_t slurm_index, const std::vector<uint32_t>& reserved) {
-    granted_gcd one{die.index, slurm_index, die.bdf.text(), {}, die.render_minor, {}, {}};
+    granted_gcd one{die.index, slurm_index, die.id().text(), {}, die.render_minor, {}, {}};
     if (die.unique_id)
         one.unique_id = fmt::format("{:016x}", *die.unique_id);
     if (die.target)
@@ -194,9 +194,9 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
         return made;
 
     std::vector<target_id> devices;
-    std::vector<pci_address> bdfs;
+    std::vector<gcd_id> bdfs;
     for (const auto& mine : made.reply.gcds) {
-        const auto bdf = pci_address::parse(mine.bdf);
+        const auto bdf = gcd_id::parse(mine.bdf);
         const gcd* die = bdf ? find_gcd(where, *bdf) : nullptr;
         if (die == nullptr)
             return ended(made, outcome::node_fault, mine.bdf + " gpu_count: gone since the job began",
@@ -206,7 +206,7 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
                          fmt::format("GCD {} ({}) is {}; {}", die->index, mine.bdf, target_text(*die), *why));
         if (die->target)
             devices.push_back(*die->target);
-        bdfs.push_back(die->bdf);
+        bdfs.push_back(die->id());
     }
     made.reply.report.push_back(
         fmt::format("{} GCD{}: {}", bdfs.size(), bdfs.size() == 1 ? "" : "s", targets_text(devices)));
@@ -239,12 +239,12 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
     return probe(std::move(made), where, bdfs, level, when_held, until, say);
 }
 
-preparation preparer::probe(preparation made, const node& where, const std::vector<pci_address>& bdfs,
-                            probe_level level, held_means when_held, deadline until, const progress& say) {
+preparation preparer::probe(preparation made, const node& where, const std::vector<gcd_id>& bdfs, probe_level level,
+                            held_means when_held, deadline until, const progress& say) {
     /// Holds some GCDs for one preparation; gives them back however it ends.
     class hold_on {
       public:
-        hold_on(preparer& all, const std::vector<pci_address>& bdfs, deadline patience)
+        hold_on(preparer& all, const std::vector<gcd_id>& bdfs, deadline patience)
             : all_(all)
             , bdfs_(bdfs) {
             std::unique_lock hold(all_.probing_lock_);
@@ -269,7 +269,7 @@ preparation preparer::probe(preparation made, const node& where, const std::vect
 
       private:
         preparer& all_;
-        const std::vector<pci_address>& bdfs_;
+        const std::vector<gcd_id>& bdfs_;
         bool got_ = false;
     };
 

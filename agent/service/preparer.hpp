@@ -59,7 +59,7 @@ class preparer {
                                                       const std::vector<target_id>& devices);
     /// Finds the job's GCDs. False: the preparation ends here, as `made` says.
     bool grant(const preparation_request& request, const node& where, preparation& made) const;
-    preparation probe(preparation made, const node& where, const std::vector<pci_address>& bdfs, probe_level level,
+    preparation probe(preparation made, const node& where, const std::vector<gcd_id>& bdfs, probe_level level,
                       held_means when_held, deadline until, const progress& say);
 
     const settings& site_;
@@ -70,7 +70,7 @@ class preparer {
     // A GCD is probed by one preparation at a time.
     std::mutex probing_lock_;
     std::condition_variable probing_done_;
-    std::set<pci_address> probing_;
+    std::set<gcd_id> probing_;
 };
 
 /// The node's GCDs in the order of Slurm's gres files: by render minor, as AutoDetect=rsmi lists them. Only those that

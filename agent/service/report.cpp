@@ -18,14 +18,14 @@ std::string cell(const check_result& check) {
     return fmt::format("{:.{}f} {} {}{}", *check.measured, *check.measured < 100 ? 2 : 0, check.unit, floor, mark);
 }
 
-uint32_t index_of(const node& where, const pci_address& bdf) {
+uint32_t index_of(const node& where, const gcd_id& bdf) {
     const gcd* die = find_gcd(where, bdf);
     return die == nullptr ? 0 : die->index;
 }
 
 } // namespace
 
-std::vector<std::string> probe_lines(const node& where, const std::vector<pci_address>& bdfs,
+std::vector<std::string> probe_lines(const node& where, const std::vector<gcd_id>& bdfs,
                                      const std::vector<check_result>& checks) {
     std::vector<std::string> lines;
     for (const auto& bdf : bdfs) {
@@ -43,9 +43,9 @@ std::vector<std::string> probe_lines(const node& where, const std::vector<pci_ad
     return lines;
 }
 
-std::vector<std::string> matrix_lines(const node& where, const std::vector<pci_address>& bdfs,
+std::vector<std::string> matrix_lines(const node& where, const std::vector<gcd_id>& bdfs,
                                       const std::vector<check_result>& checks) {
-    std::map<std::pair<pci_address, pci_address>, double> measured;
+    std::map<std::pair<gcd_id, gcd_id>, double> measured;
     bool all_verified = true;
     for (const auto& check : checks) {
         if (!check.peer || !check.measured)

@@ -18,7 +18,7 @@ TEST_CASE("gcd has defaults for everything but the address", "[probe]") {
     const auto parsed = parse_options({"gcd", "--bdf", "c1:00.0"});
     REQUIRE(parsed);
     CHECK(parsed->what == command::gcd);
-    CHECK(parsed->bdfs == std::vector<std::string>{"0000:c1:00.0"});
+    CHECK(parsed->gcds == std::vector<std::string>{"0000:c1:00.0"});
     CHECK(parsed->probes == std::vector<std::string>{"hbm_copy", "pattern", "fma64"});
     CHECK(parsed->sizes.bytes == 1U << 30U);
     CHECK(parsed->sizes.repeat == 20);
@@ -27,18 +27,18 @@ TEST_CASE("gcd has defaults for everything but the address", "[probe]") {
 }
 
 TEST_CASE("options of the probe reach their places", "[probe]") {
-    const auto parsed = parse_options({"gcd", "--bdf", "c1:00.0", "--partition", "2", "--probes", "fma64,pattern",
-                                       "--bytes", "16777216", "--repeat", "3", "--seed", "0xff", "--deadline", "2.5",
-                                       "--hip", "/x/libamdhip64.so"});
+    const auto parsed =
+        parse_options({"gcd", "--bdf", "c1:00.0/2", "--probes", "fma64,pattern", "--bytes", "16777216", "--repeat", "3",
+                       "--seed", "0xff", "--deadline", "2.5", "--hip", "/x/libamdhip64.so"});
     REQUIRE(parsed);
-    CHECK(parsed->partition == 2);
+    CHECK(parsed->gcds == std::vector<std::string>{"0000:c1:00.0/2"});
     CHECK(parsed->probes == std::vector<std::string>{"fma64", "pattern"});
     CHECK(parsed->sizes.bytes == 16777216);
     CHECK(parsed->sizes.repeat == 3);
     CHECK(parsed->sizes.seed == 255);
     CHECK(parsed->deadline == 2.5);
     CHECK(parsed->hip_library == "/x/libamdhip64.so");
-    CHECK(parse_options({"pairs", "--bdf", "c1:00.0", "--bdf", "c6:00.0"})->bdfs.size() == 2);
+    CHECK(parse_options({"pairs", "--bdf", "c1:00.0", "--bdf", "c6:00.0"})->gcds.size() == 2);
     CHECK(parse_options({"targets"})->what == command::targets);
     CHECK(parse_options({"gcd", "--help"})->what == command::help);
 }
