@@ -75,10 +75,10 @@ std::vector<int> ordinals_of(const std::vector<std::string>& addresses, const st
         const auto nth = static_cast<std::size_t>(only_these ? earlier : partition);
         const std::string function = address.substr(0, address.size() - 1) + std::to_string(partition);
         const auto own_function = std::find(addresses.begin(), addresses.end(), function);
-        if (nth < visible.size())
-            ordinals.push_back(visible[nth]);
-        else if (visible.size() <= 1 && own_function != addresses.end())
+        if (partition > 0 && visible.size() <= 1 && own_function != addresses.end())
             ordinals.push_back(static_cast<int>(own_function - addresses.begin()));
+        else if (nth < visible.size())
+            ordinals.push_back(visible[nth]);
         else
             ordinals.push_back(-1);
     }

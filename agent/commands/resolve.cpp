@@ -46,7 +46,7 @@ result<std::vector<target_id>> targets_here(const settings& site) {
             continue; // no job can be given it
         if (!one.target)
             return error{error_code::unsupported, "the target of GCD " + one.bdf.text() + " is not known"};
-        targets.push_back(*one.target);
+        targets.push_back(*one.default_target());
     }
     if (targets.empty())
         return error{error_code::not_found, "no AMD GPU on this node; --targets names the targets of another"};

@@ -29,6 +29,8 @@ constexpr std::string_view words<mask_mode> = "none|job|rank";
 template<>
 constexpr std::string_view words<bind_mode> = "none|closest";
 template<>
+constexpr std::string_view words<gres_policy> = "refuse|exclusive_nodes";
+template<>
 constexpr std::string_view words<fault_policy> = "fail_job|run_anyway";
 
 template<typename T>
@@ -167,11 +169,16 @@ const std::vector<row>& rows() {
         make<&s::scontrol>("slurm", "scontrol", "path", 1, longest_path,
                            "program that drains a node and requeues a job"),
         make<&s::scancel>("slurm", "scancel", "path", 1, longest_path, "program that ends a job or a step"),
+        make<&s::slurmd>("slurm", "slurmd", "path", 1, longest_path,
+                         "program that tells in which order Slurm counts the GPUs of this node"),
         make<&s::slurm_conf>(
             "slurm", "slurm_conf", "path", 0, longest_path,
-            "SLURM_CONF for both programs; empty: what Slurm told the plugin, else Slurm's own default"),
+            "slurm.conf for these programs; empty: what Slurm told the plugin, else Slurm's own default"),
         make<&s::drain>("slurm", "drain", "truth", 0, 1,
                         "whether a faulty node is drained; if not, it is only reported"),
+        make<&s::gpus_without_gres>("slurm", "gpus_without_gres", words<gres_policy>, 0, 0,
+                                    "what a job gets where Slurm counts no GPUs: an error, or, if the site gives "
+                                    "nodes away as a whole, all GCDs"),
 
         make<&s::expected_gcds>("discovery", "expected_gcds", "count", 0, 1024,
                                 "how many GCDs this node must have; not set: as many as are found"),
@@ -209,6 +216,8 @@ const std::vector<row>& rows() {
             "which cores a task gets when the job does not say: those nearest to its GCD, or what Slurm set"),
         make<&s::on_service_fault>("job", "on_service_fault", words<fault_policy>, 0, 0,
                                    "what happens to a job when neither it nor the node is at fault"),
+        make<&s::apu_xnack>("job", "apu_xnack", "truth", 0, 1,
+                            "whether tasks on APUs get HSA_XNACK=1 when they do not set it themselves"),
         make<&s::reserved_cores>("job", "reserved_cores", "cores", 0, highest_core,
                                  "hardware threads that no task is bound to"),
     };

@@ -19,6 +19,8 @@ enum class probe_level { off, quick, standard };
 enum class mask_mode { none, job, rank };
 /// Which cores a task is bound to.
 enum class bind_mode { none, closest };
+/// What a job gets that has no GPUs by Slurm's count, on a node whose GPUs Slurm does not count at all.
+enum class gres_policy { refuse, exclusive_nodes };
 /// What happens to a job when something that is neither its fault nor the node's went wrong.
 enum class fault_policy { fail_job, run_anyway };
 
@@ -39,8 +41,10 @@ struct settings {
     // [slurm]
     std::string scontrol = "/usr/bin/scontrol";
     std::string scancel = "/usr/bin/scancel";
-    std::string slurm_conf; ///< SLURM_CONF for the two above; empty: what the request says, else Slurm's default
+    std::string slurmd = "/usr/sbin/slurmd";
+    std::string slurm_conf; ///< the configuration for these three; empty: what the request says, else Slurm's default
     bool drain = true;      ///< false: a node fault is reported but the node stays in service
+    gres_policy gpus_without_gres = gres_policy::refuse;
     // [discovery]
     std::optional<uint32_t> expected_gcds;
     std::string smi_library; ///< empty: ROCM_SMI_LIB_PATH, then the known sonames
@@ -63,6 +67,7 @@ struct settings {
     mask_mode mask = mask_mode::rank;
     bind_mode bind = bind_mode::closest;
     fault_policy on_service_fault = fault_policy::fail_job;
+    bool apu_xnack = false;               ///< tasks on APUs run with HSA_XNACK=1 unless they say otherwise
     std::vector<uint32_t> reserved_cores; ///< hardware threads that the site keeps from jobs
 
     bool operator==(const settings&) const = default;

@@ -85,7 +85,7 @@ void edit_tables::read_values(edit::kind what, const toml_value& from) {
 
 void edit_tables::read(const toml_entry& entry) {
     const std::optional<edit::kind> what = parse_edit_kind(entry.key);
-    if (!what)
+    if (!what || *what == edit::kind::fallback)
         wrong_.unknown(entry, "table of edits", {names.begin(), names.end()});
     else if (*what == edit::kind::unset)
         read_names(entry.value);

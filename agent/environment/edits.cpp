@@ -15,7 +15,7 @@ namespace {
 // default.
 constexpr std::string_view default_path = "/usr/local/bin:/usr/bin:/bin";
 
-constexpr std::array<std::string_view, 4> kind_names{"set", "unset", "prepend", "append"};
+constexpr std::array<std::string_view, 5> kind_names{"set", "unset", "prepend", "append", "default"};
 
 // Names that are not an environment's business. A trailing '*' stands for any rest.
 constexpr std::string_view refused[] = {
@@ -133,6 +133,8 @@ std::optional<std::string> outcome(const edit& change, const std::optional<std::
         return change.value;
     case edit::kind::unset:
         return std::nullopt;
+    case edit::kind::fallback:
+        return current ? current : change.value;
     case edit::kind::prepend:
     case edit::kind::append:
         break;
@@ -177,7 +179,7 @@ result<edit> edit::parse(std::string_view text) {
         return wrong("it has no variable");
     const std::optional<kind> what = parse_edit_kind(text.substr(0, space));
     if (!what)
-        return wrong("it begins with none of set, unset, prepend, append");
+        return wrong("it begins with none of set, unset, prepend, append, default");
     const std::string_view rest = text.substr(space + 1);
     const std::size_t equals = rest.find('=');
     if ((equals == std::string_view::npos) != (*what == kind::unset))

@@ -14,7 +14,7 @@ namespace amd_gpu {
 
 /// One change to one variable.
 struct edit {
-    enum class kind { set, unset, prepend, append };
+    enum class kind { set, unset, prepend, append, fallback };
     kind what = kind::set;
     std::string name;
     std::string value; ///< for prepend and append: a colon-separated list
@@ -26,14 +26,14 @@ struct edit {
     static result<edit> parse(std::string_view text);
 };
 
-/// The word of that kind in the text form: "set", "unset", "prepend", "append".
+/// The word of that kind in the text form: "set", "unset", "prepend", "append", "default".
 std::string_view text_of(edit::kind what);
 std::optional<edit::kind> parse_edit_kind(std::string_view text);
 
 /// "NAME=value" and its final zero byte may take this much (Linux, MAX_ARG_STRLEN); exec drops what is longer.
 constexpr std::size_t longest_variable = 128UL * 1024;
 
-/// What a variable holds after one edit. `current` is nothing when it is not set; so is the answer when it is to be
+/// What a variable holds after one edit; a fallback ("default") counts only where there was nothing. `current` is nothing when it is not set; so is the answer when it is to be
 /// unset.
 /// - Lists lose empty elements (an empty element of PATH is the current directory) and repeated ones: the first stays,
 /// so

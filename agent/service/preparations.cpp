@@ -45,11 +45,11 @@ preparation failed_preparation(const char* what) {
 } // namespace
 
 preparation preparations::make(const preparation_request& request, const std::vector<granted_gcd>* granted,
-                               const preparer::progress& say) {
+                               bool alone, const preparer::progress& say) {
     const auto limit = request.limit_ms == 0 ? longest_preparation : std::chrono::milliseconds(request.limit_ms);
     preparation made;
     try {
-        made = preparer_.prepare(request, granted,
+        made = preparer_.prepare(request, granted, alone,
                                  deadline::in(std::min<std::chrono::milliseconds>(limit, longest_preparation)), say);
     } catch (const std::exception& problem) { // no memory, no threads: the libraries' way to say so
         made = failed_preparation(problem.what());
@@ -83,6 +83,13 @@ std::shared_ptr<preparations::entry> preparations::find_or_begin(const preparati
     return mine;
 }
 
+/// Whether no other job is known to have GCDs here, or to be about to get some. To be called with the lock held.
+bool preparations::alone(uint32_t job) const {
+    return std::none_of(entries_.begin(), entries_.end(), [&](const auto& known) {
+        return known.first.first != job && (known.second->making || !known.second->made.reply.gcds.empty());
+    });
+}
+
 preparation_reply preparations::answer(const preparation_request& request, const preparer::progress& say) {
     std::unique_lock hold(lock_);
     if (!request.step && !request.node.empty())
@@ -95,8 +102,9 @@ preparation_reply preparations::answer(const preparation_request& request, const
         return none;
     }
     if (begun) {
+        const bool nobody_else = alone(request.job);
         hold.unlock();
-        auto made = make(request, nullptr, say);
+        auto made = make(request, nullptr, nobody_else, say);
         hold.lock();
         mine->made = std::move(made);
         mine->making = false;
@@ -113,7 +121,7 @@ preparation_reply preparations::answer(const preparation_request& request, const
         // job.
         const auto granted = reply.gcds;
         hold.unlock();
-        reply = make(request, &granted, say).reply;
+        reply = make(request, &granted, true, say).reply;
         hold.lock();
     }
     if (!request.mask.empty())

@@ -42,8 +42,9 @@ class preparations {
     };
 
     std::shared_ptr<entry> find_or_begin(const preparation_request& request, bool& begun);
-    preparation make(const preparation_request& request, const std::vector<granted_gcd>* granted,
+    preparation make(const preparation_request& request, const std::vector<granted_gcd>* granted, bool alone,
                      const preparer::progress& say);
+    [[nodiscard]] bool alone(uint32_t job) const;
     void settle(const preparation_request& request, preparation& made);
     void tell_of_node_fault(const preparation_request& request, preparation& made);
     void start_again(const preparation_request& request, unsigned tries_left);

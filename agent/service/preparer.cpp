@@ -1,6 +1,7 @@
 #include "service/preparer.hpp"
 
 #include "discovery/discover.hpp"
+#include "node/process_target.hpp"
 #include "service/report.hpp"
 #include "system/files.hpp"
 
@@ -22,10 +23,6 @@ preparation ended(preparation so_far, outcome how, std::string message, std::str
     return so_far;
 }
 
-std::string target_text(const gcd& die) {
-    return die.target ? die.target->text() : "an unknown target";
-}
-
 /// The distinct targets of some GCDs, "gfx90a:sramecc+, gfx1030".
 std::string targets_text(const std::vector<target_id>& targets) {
     std::string text;
@@ -43,8 +40,6 @@ granted_gcd granted(const gcd& die, uint32_t slurm_index, const std::vector<uint
     granted_gcd one{die.index, slurm_index, die.id().text(), {}, die.render_minor, {}, {}};
     if (die.unique_id)
         one.unique_id = fmt::format("{:016x}", *die.unique_id);
-    if (die.target)
-        one.target = die.target->text();
     std::copy_if(die.cores.begin(), die.cores.end(), std::back_inserter(one.cores),
                  [&](uint32_t core) { return std::find(reserved.begin(), reserved.end(), core) == reserved.end(); });
     return one;
@@ -63,33 +58,46 @@ std::optional<std::string> missing_gpu(const node& where, const settings& site) 
     return std::nullopt;
 }
 
-/// The positions in Slurm's order that belong to a request. A step's own device cgroup counts for more than the list in
-/// its environment, which narrows it only where Slurm constrains no devices.
-std::vector<uint32_t> wanted_positions(const preparation_request& request, const std::vector<const gcd*>& order) {
+/// The indices of Slurm's GPUs that belong to a request. A step's own device cgroup counts for more than the list in its
+/// environment, which narrows it only where Slurm constrains no devices.
+std::vector<uint32_t> wanted_indices(const preparation_request& request, const std::vector<const gcd*>& order) {
     auto listed = request.gpus.value_or(std::vector<uint32_t>{});
     if (!request.render_minors)
         return listed;
+    const auto& minors = *request.render_minors;
     std::vector<uint32_t> open;
-    for (uint32_t position = 0; position < order.size(); ++position)
-        if (std::find(request.render_minors->begin(), request.render_minors->end(), *order[position]->render_minor) !=
-            request.render_minors->end())
-            open.push_back(position);
-    return open.size() < order.size() ? open : listed;
+    uint32_t ours = 0;
+    for (uint32_t index = 0; index < order.size(); ++index) {
+        if (order[index] == nullptr || !order[index]->render_minor)
+            continue;
+        ++ours;
+        if (std::find(minors.begin(), minors.end(), *order[index]->render_minor) != minors.end())
+            open.push_back(index);
+    }
+    return open.size() < ours ? open : listed;
+}
+
+/// The targets of the option, which has checked them.
+std::vector<target_id> targets_in(const std::vector<std::string>& texts) {
+    std::vector<target_id> targets;
+    for (const auto& text : texts)
+        if (auto target = parse_target(text))
+            targets.push_back(std::move(*target));
+    return targets;
 }
 
 /// Which of the accepted targets fits; the reason why none does otherwise.
-std::optional<std::string> refused(const std::vector<std::string>& accepted, const gcd& die) {
+std::optional<std::string> refused(const std::vector<target_id>& accepted, const std::optional<target_id>& device) {
     if (accepted.empty())
         return std::nullopt;
-    if (!die.target)
+    if (!device)
         return "its target is unknown";
     std::string list;
-    for (const auto& text : accepted) {
-        const auto wanted = parse_target(text);
-        const auto match = wanted ? match_target(*wanted, *die.target) : target_match{};
+    for (const auto& wanted : accepted) {
+        const auto match = match_target(wanted, *device);
         if (match.how != fit::none)
             return std::nullopt;
-        list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", text, match.reason);
+        list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", wanted.text(), match.reason);
     }
     return "the job accepts only " + list;
 }
@@ -108,17 +116,18 @@ std::string state_of(const environment& definition) {
     return state;
 }
 
-} // namespace
-
-std::vector<const gcd*> slurm_order(const node& where) {
-    std::vector<const gcd*> order;
+/// The GCDs that the driver is bound to, by render minor.
+std::vector<const gcd*> in_service(const node& where) {
+    std::vector<const gcd*> bound;
     for (const auto& die : where.gcds)
         if (die.bound && die.render_minor)
-            order.push_back(&die);
-    std::sort(order.begin(), order.end(),
+            bound.push_back(&die);
+    std::sort(bound.begin(), bound.end(),
               [](const gcd* a, const gcd* b) { return *a->render_minor < *b->render_minor; });
-    return order;
+    return bound;
 }
+
+} // namespace
 
 result<std::shared_ptr<const node>> preparer::here(deadline until) {
     return discovered_.get("node", topology_generation(), [&] { return discover(site_, until); });
@@ -148,37 +157,64 @@ result<std::shared_ptr<const preparer::activated>> preparer::activate(const std:
                           });
 }
 
-bool preparer::grant(const preparation_request& request, const node& where, preparation& made) const {
+result<std::shared_ptr<const gres_devices>> preparer::slurm_gpus(const preparation_request& request, deadline until) {
+    return slurm_gpus_.get(request.node + " " + request.slurm_conf,
+                           gres_state(site_, request.slurm_conf) + topology_generation(),
+                           [&] { return ask_slurmd(site_, request.node, request.slurm_conf, until); });
+}
+
+bool preparer::grant(const preparation_request& request, const node& where, bool alone, deadline until,
+                     preparation& made) {
     const auto end_with = [&](outcome how, std::string message, std::string reason = {}) {
         made = ended(std::move(made), how, std::move(message), std::move(reason));
         return false;
     };
-    const auto order = slurm_order(where);
-    const auto positions = wanted_positions(request, order);
-    if (positions.empty()) {
-        // Nodes without AMD GPUs, and jobs that never asked for any of ours, are none of our business.
-        if (request.only_with_gpus || (where.gcds.empty() && !site_.expected_gcds))
+    const bool no_gpu_node = where.gcds.empty() && !site_.expected_gcds;
+    const bool no_gpu_job = !request.render_minors && request.gpus.value_or(std::vector<uint32_t>{}).empty();
+    if (no_gpu_node || (request.only_with_gpus && no_gpu_job && site_.gpus_without_gres == gres_policy::refuse))
+        return false; // a node without AMD GPUs, or a job that never asked for any: none of our business
+
+    const auto bound = in_service(where);
+    const auto known = slurm_gpus(request, until);
+    auto order = known ? gcds_of(**known, where) : bound;
+    // Without Slurm's own word only a job that has them all needs no order.
+    const auto listed = wanted_indices(request, order);
+    if (!known && !listed.empty() && listed.size() < bound.size())
+        return end_with(outcome::service_fault,
+                        "it is not known in which order Slurm counts the GPUs: " + known.failure().what);
+
+    if (listed.empty() && known && (*known)->empty() && site_.gpus_without_gres == gres_policy::exclusive_nodes) {
+        if (!alone)
+            return end_with(outcome::service_fault, "another job has the GPUs of this node, which Slurm does not count "
+                                                    "(gpus_without_gres is for nodes that are given away whole)");
+        for (const gcd* die : bound)
+            made.reply.gcds.push_back(granted(*die, static_cast<uint32_t>(made.reply.gcds.size()), site_.reserved_cores));
+        return true;
+    }
+    if (listed.empty()) {
+        if (request.only_with_gpus)
             return false;
         return end_with(outcome::job_fault,
                         fmt::format("this job has no GPU on {}; add --gpus-per-node={} (or --gpus=N) to the command",
                                     request.node, std::max<std::size_t>(order.size(), 1)));
     }
-    const uint32_t highest = *std::max_element(positions.begin(), positions.end());
+    const uint32_t highest = *std::max_element(listed.begin(), listed.end());
     if (highest >= order.size()) {
         if (const auto missing = missing_gpu(where, site_); missing && !request.step)
             return end_with(outcome::node_fault, *missing, node_reason(*missing));
         return end_with(outcome::service_fault,
                         fmt::format("Slurm speaks of GPU {} on {}, where {} AMD GPUs are in service; compare gres.conf "
-                                    "with: amd-gpu-agent discover",
-                                    highest, request.node, order.size()));
+                                    "with: amd-gpu-agent slurm-config",
+                                    highest, request.node, bound.size()));
     }
-    for (const uint32_t position : positions)
-        made.reply.gcds.push_back(granted(*order[position], position, site_.reserved_cores));
-    return true;
+    for (const uint32_t index : listed)
+        if (order[index] != nullptr) // another vendor's GPU is none of ours
+            made.reply.gcds.push_back(granted(*order[index], index, site_.reserved_cores));
+    return !made.reply.gcds.empty();
 }
 
 preparation preparer::prepare(const preparation_request& request, const std::vector<granted_gcd>* granted_before,
-                              deadline until, const progress& say) {
+                              bool alone, deadline until, const progress& say) {
     preparation made;
     made.reply.mask = request.mask.empty() ? text_of(site_.mask) : request.mask;
     made.reply.bind = request.bind.empty() ? text_of(site_.bind) : request.bind;
@@ -190,22 +226,33 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
     const node& where = **found;
     if (granted_before != nullptr)
         made.reply.gcds = *granted_before;
-    else if (!grant(request, where, made))
+    else if (!grant(request, where, alone, until, made))
         return made;
 
+    const auto accepted = targets_in(request.targets);
+    const auto asked_mode = asked_xnack(accepted);
+    std::optional<bool> xnack; // what HSA_XNACK must be
     std::vector<target_id> devices;
     std::vector<gcd_id> bdfs;
-    for (const auto& mine : made.reply.gcds) {
-        const auto bdf = gcd_id::parse(mine.bdf);
-        const gcd* die = bdf ? find_gcd(where, *bdf) : nullptr;
+    for (auto& mine : made.reply.gcds) {
+        const auto id = gcd_id::parse(mine.bdf);
+        const gcd* die = id ? find_gcd(where, *id) : nullptr;
         if (die == nullptr)
             return ended(made, outcome::node_fault, mine.bdf + " gpu_count: gone since the job began",
                          node_reason(mine.bdf + " gone while a job held it (power cycle, then hardware)"));
-        if (const auto why = refused(request.targets, *die))
+        const bool apu_default = site_.apu_xnack && die->kind == gpu_kind::apu;
+        const auto wish = asked_mode || !apu_default ? asked_mode : true;
+        const auto target = process_target(*die, wish);
+        if (const auto why = refused(accepted, target))
             return ended(made, outcome::job_fault,
-                         fmt::format("GCD {} ({}) is {}; {}", die->index, mine.bdf, target_text(*die), *why));
-        if (die->target)
-            devices.push_back(*die->target);
+                         fmt::format("GCD {} ({}) is {}; {}", die->index, mine.bdf,
+                                     target ? target->text() : "of an unknown target", *why));
+        if (target) {
+            mine.target = target->text();
+            devices.push_back(*target);
+        }
+        if (const auto mode = needed_xnack(*die, wish))
+            xnack = mode;
         bdfs.push_back(die->id());
     }
     made.reply.report.push_back(
@@ -227,6 +274,9 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
         made.reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_VARIANT", (*active)->choice.chosen.path});
         made.reply.report.push_back(fmt::format("environment {}: {}", environment, (*active)->choice.explanation));
     }
+    if (xnack) // a target that the job names is its word; the site's default gives way to the user's own variable
+        made.reply.edits.push_back(
+            {asked_mode ? edit::kind::set : edit::kind::fallback, "HSA_XNACK", *xnack ? "1" : "0"});
     const auto targets = build_target_edits(devices);
     made.reply.edits.insert(made.reply.edits.end(), targets.begin(), targets.end());
 

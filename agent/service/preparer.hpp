@@ -8,6 +8,7 @@
 #include "health/verdict.hpp"
 #include "node/node.hpp"
 #include "service/exchange.hpp"
+#include "service/slurm_gpus.hpp"
 #include "service/single_flight.hpp"
 #include "system/deadline.hpp"
 
@@ -41,8 +42,9 @@ class preparer {
         : site_(site) {}
 
     /// The whole way. `granted`: GCDs that were prepared for this job before; they are kept and not probed again.
-    preparation prepare(const preparation_request& request, const std::vector<granted_gcd>* granted, deadline until,
-                        const progress& say);
+    /// `alone`: no other job has GCDs on this node.
+    preparation prepare(const preparation_request& request, const std::vector<granted_gcd>* granted, bool alone,
+                        deadline until, const progress& say);
 
     /// The node as it is now; discovered anew only when its devices have changed.
     result<std::shared_ptr<const node>> here(deadline until);
@@ -57,14 +59,17 @@ class preparer {
 
     result<std::shared_ptr<const activated>> activate(const std::string& environment,
                                                       const std::vector<target_id>& devices);
+    /// Slurm's GPUs on this node; asked for anew only when its configuration or the devices have changed.
+    result<std::shared_ptr<const gres_devices>> slurm_gpus(const preparation_request& request, deadline until);
     /// Finds the job's GCDs. False: the preparation ends here, as `made` says.
-    bool grant(const preparation_request& request, const node& where, preparation& made) const;
+    bool grant(const preparation_request& request, const node& where, bool alone, deadline until, preparation& made);
     preparation probe(preparation made, const node& where, const std::vector<gcd_id>& bdfs, probe_level level,
                       held_means when_held, deadline until, const progress& say);
 
     const settings& site_;
     single_flight<node> discovered_;
     single_flight<activated> activated_;
+    single_flight<gres_devices> slurm_gpus_;
     std::atomic<unsigned> probe_children_ = 0;
 
     // A GCD is probed by one preparation at a time.
@@ -72,9 +77,5 @@ class preparer {
     std::condition_variable probing_done_;
     std::set<gcd_id> probing_;
 };
-
-/// The node's GCDs in the order of Slurm's gres files: by render minor, as AutoDetect=rsmi lists them. Only those that
-/// the driver is bound to: Slurm never sees the others.
-std::vector<const gcd*> slurm_order(const node& where);
 
 } // namespace amd_gpu

@@ -16,8 +16,9 @@ namespace amd_gpu {
 
 /// The version that this build speaks; a peer one version away is understood, unknown keys are ignored.
 inline constexpr uint32_t protocol_version = 1;
-/// The most bytes that follow a length: room for 64 partitions with their links, and for no attack.
-inline constexpr uint32_t message_limit = 256U << 10;
+/// The most bytes that follow a length: room for a node of 64 partitions as JSON, with the links of all pairs and every
+/// fact's source, and for no attack.
+inline constexpr uint32_t message_limit = 2U << 20;
 
 /// A message: records in order.
 class message {

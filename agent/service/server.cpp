@@ -1,5 +1,6 @@
 #include "service/server.hpp"
 
+#include "node/json.hpp"
 #include "service/client.hpp"
 #include "system/files.hpp"
 
@@ -27,6 +28,7 @@ using namespace std::chrono_literals;
 constexpr auto progress_every = 2000ms;
 constexpr auto request_limit = 5000ms; // a connected asker that says nothing
 constexpr auto last_words = 5000ms;
+constexpr auto discovery_limit = 10000ms;
 constexpr int backlog = 128;
 constexpr unsigned most_connections = 256;
 
@@ -87,6 +89,10 @@ message answer(int socket, preparations& jobs, const message& asked) {
         message reply("status");
         reply.add("json", jobs.status_json());
         return reply;
+    }
+    if (kind == "discover") {
+        const auto found = jobs.work().here(deadline::in(discovery_limit));
+        return found ? message("discover").add("json", json_text(**found, true)) : refusal(found.failure());
     }
     return refusal({error_code::peer, fmt::format("this agent does not know requests of kind \"{:.40}\"", kind)});
 }

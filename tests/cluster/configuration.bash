@@ -50,7 +50,11 @@ PlugStackConfig=/mnt/etc/plugstack.conf
 NodeName=$range NodeHostname=localhost NodeAddr=127.0.0.1 Port=$ports Gres=gpu:8 RealMemory=1000 Boards=1 SocketsPerBoard=1 CoresPerSocket=64 ThreadsPerCore=2 State=UNKNOWN
 PartitionName=gpu Nodes=$range Default=YES DefCpuPerGPU=16 MaxTime=INFINITE State=UP
 TEXT
-    printf 'AutoDetect=rsmi\n' >/mnt/etc/gres.conf
+    if [[ -n $CLUSTER_GRES ]]; then
+        cp "$CLUSTER_GRES" /mnt/etc/gres.conf
+    else
+        printf 'AutoDetect=rsmi\n' >/mnt/etc/gres.conf
+    fi
     cat >/mnt/etc/cgroup.conf <<'TEXT'
 CgroupPlugin=cgroup/v1
 CgroupAutomount=no

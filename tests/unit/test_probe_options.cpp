@@ -1,6 +1,7 @@
 // The command line of amd-gpu-probe.
 #include <catch2/catch.hpp>
 
+#include "probes/gcd.hpp"
 #include "probes/options.hpp"
 
 using namespace amd_gpu;
@@ -73,4 +74,18 @@ TEST_CASE("wrong command lines of the probe are refused", "[probe]") {
         CHECK(parsed.failure().code == error_code::usage);
         CHECK_FALSE(parsed.failure().what.empty());
     }
+}
+
+TEST_CASE("partitions of one function are found among the devices that HIP lists", "[probe][case:PART-2]") {
+    const std::vector<std::string> all{"0001:02:00.0", "0001:02:00.0", "0001:02:00.0", "0001:42:00.0"};
+    CHECK(ordinals_of(all, {"0001:02:00.0/2"}) == std::vector<int>{2});
+    CHECK(ordinals_of(all, {"0001:42:00.0"}) == std::vector<int>{3});
+    CHECK(ordinals_of(all, {"0001:02:00.0/3"}) == std::vector<int>{-1});
+    CHECK(ordinals_of(all, {"0001:99:00.0"}) == std::vector<int>{-1});
+    // The others are hidden: the visible ones are those that were asked for, in their order.
+    CHECK(ordinals_of({"0001:02:00.0"}, {"0001:02:00.0/4"}) == std::vector<int>{0});
+    CHECK(ordinals_of({"0001:02:00.0", "0001:02:00.0", "0001:42:00.0"},
+                      {"0001:02:00.0/4", "0001:42:00.0/1", "0001:02:00.0/5"}) == std::vector<int>{0, 2, 1});
+    // Some runtimes give each partition a function number of its own, which is not on the bus.
+    CHECK(ordinals_of({"0001:02:00.0", "0001:02:00.1", "0001:02:00.2"}, {"0001:02:00.0/2"}) == std::vector<int>{2});
 }

@@ -105,8 +105,8 @@ TEST_CASE("a row for a CU count wins over one for the whole processor", "[floors
 }
 
 TEST_CASE("levels contain the ones before them", "[prober]") {
-    const std::vector<pci_address> one{{0, 0xc1, 0, 0}};
-    const std::vector<pci_address> two{{0, 0xc1, 0, 0}, {0, 0xc6, 0, 0}};
+    const std::vector<gcd_id> one{pci_address{0, 0xc1, 0, 0}};
+    const std::vector<gcd_id> two{pci_address{0, 0xc1, 0, 0}, pci_address{0, 0xc6, 0, 0}};
     CHECK(plan_for(probe_level::off, two).gcds.empty());
     CHECK_FALSE(plan_for(probe_level::quick, one).links);
     CHECK(plan_for(probe_level::quick, two).links);
@@ -145,7 +145,7 @@ TEST_CASE("a marker of this boot means nothing, one of an earlier boot says that
     REQUIRE(before.set({c1}));
     CHECK(before.unfinished({c1, c6}).empty());
     const probe_markers now(at.path() + "/state", "boot-2");
-    CHECK(now.unfinished({c1, c6}) == std::vector<pci_address>{c1});
+    CHECK(now.unfinished({c1, c6}) == std::vector<gcd_id>{c1});
     REQUIRE(now.set({c6}));
     now.clear_own(); // an agent of this boot that was killed
     CHECK(list_directory(at.path() + "/state") == std::vector<std::string>{"probing-0000:c1:00.0"});

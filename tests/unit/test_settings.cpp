@@ -68,6 +68,8 @@ socket = "/run/x.sock"
 [slurm]
 drain = false
 slurm_conf = ""
+slurmd = "/opt/slurm/sbin/slurmd"
+gpus_without_gres = "exclusive_nodes"
 [discovery]
 expected_gcds = 8
 deadline = 2.5
@@ -84,12 +86,16 @@ default = "demo"
 mask = "none"
 bind = "none"
 on_service_fault = "run_anyway"
+apu_xnack = true
 reserved_cores = "0-2,64,8"
 )");
     REQUIRE(read);
     CHECK(read->socket == "/run/x.sock");
     CHECK_FALSE(read->drain);
     CHECK(read->slurm_conf.empty());
+    CHECK(read->slurmd == "/opt/slurm/sbin/slurmd");
+    CHECK(read->gpus_without_gres == gres_policy::exclusive_nodes);
+    CHECK(read->apu_xnack);
     CHECK(read->expected_gcds == 8U);
     CHECK(read->discovery_deadline == 2500ms);
     CHECK(read->probe_default == probe_level::standard);

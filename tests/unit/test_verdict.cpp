@@ -210,7 +210,7 @@ TEST_CASE("a wrong result is never averaged away", "[verdict]") {
 
 TEST_CASE("only what was slow is worth another run", "[verdict]") {
     check_result wrong{"pattern", c6, std::nullopt, state::fail, 1, 0, "errors", "1 wrong results"};
-    CHECK(below_floor({slow(700), wrong}) == std::vector<pci_address>{c1});
+    CHECK(below_floor({slow(700), wrong}) == std::vector<gcd_id>{c1});
     CHECK(below_floor({slow(1390)}).empty());
 }
 
