@@ -8,11 +8,13 @@ write_configuration() {
     local last=$((CLUSTER_NODES - 1)) i item
     local range="n[0-$last]" ports="$first_node_port-$((first_node_port + last))"
     ((last > 0)) || range=n0 ports=$first_node_port
+    local sockets cores threads
+    IFS=: read -r sockets cores threads <<<"$CLUSTER_CPUS"
 
     { cat /etc/hosts; printf '127.0.0.1 login\n'; } >/mnt/etc/hosts
     mount --bind /mnt/etc/hosts /etc/hosts
 
-    # 128 hardware threads are declared whatever the host has (config_overrides); binding to those that it lacks is made
+    # The model's hardware threads are declared whatever the host has (config_overrides); binding to those that it lacks is made
     # to work by the simulated node, confining to them is not, so ConstrainCores stays off.
     cat >/mnt/etc/slurm.conf <<TEXT
 ClusterName=simulated
@@ -47,8 +49,8 @@ KillWait=2
 SlurmdParameters=config_overrides
 SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=1
 PlugStackConfig=/mnt/etc/plugstack.conf
-NodeName=$range NodeHostname=localhost NodeAddr=127.0.0.1 Port=$ports Gres=gpu:8 RealMemory=1000 Boards=1 SocketsPerBoard=1 CoresPerSocket=64 ThreadsPerCore=2 State=UNKNOWN
-PartitionName=gpu Nodes=$range Default=YES DefCpuPerGPU=16 MaxTime=INFINITE State=UP
+NodeName=$range NodeHostname=localhost NodeAddr=127.0.0.1 Port=$ports Gres=gpu:$CLUSTER_GPU_COUNT RealMemory=1000 Boards=1 SocketsPerBoard=$sockets CoresPerSocket=$cores ThreadsPerCore=$threads State=UNKNOWN
+PartitionName=gpu Nodes=$range Default=YES DefCpuPerGPU=$((sockets * cores * threads / CLUSTER_GPU_COUNT)) MaxTime=INFINITE State=UP
 TEXT
     if [[ -n $CLUSTER_GRES ]]; then
         cp "$CLUSTER_GRES" /mnt/etc/gres.conf
