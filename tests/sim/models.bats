@@ -126,3 +126,12 @@ parted() {
     on mi250x-no-ids
     expect '.sources.kfd == 8 and ([.gcds[].unique_id] | unique) == [null]'
 }
+
+@test "a model file of one's own starts from any model" {
+    printf '%s\n' 'base = "mi210x2"' 'description = "one GPU less"' 'faults = ["missing gcd=1"]' \
+        >"$BATS_TEST_TMPDIR/own.toml"
+    on "$BATS_TEST_TMPDIR/own.toml"
+    expect '.sources.pci == 2 and .sources.kfd == 1'
+    run "$sim" run --model "$BATS_TEST_TMPDIR/none.toml" -- true
+    [ "$status" -eq 125 ]
+}

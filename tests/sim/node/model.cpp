@@ -260,9 +260,12 @@ void take_processors(const toml::table& table, processors& cpu, std::string& com
 
 /// The table of model NAME with its bases below it.
 result<toml::table> whole_model(const std::string& directory, const std::string& name, int depth) {
-    const std::string path = directory + "/" + name + ".toml";
-    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") != std::string::npos || name.empty() ||
-        !std::filesystem::exists(path)) {
+    const bool own_file = depth == 0 && name.find('/') != std::string::npos; // its bases are in DIRECTORY
+    const std::string path = own_file ? name : directory + "/" + name + ".toml";
+    const bool well_named =
+        own_file ||
+        (!name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") == std::string::npos);
+    if (!well_named || !std::filesystem::exists(path)) {
         return error{error_code::not_found, "there is no model '" + name + "' in " + directory};
     }
     if (depth > deepest_base) {

@@ -105,7 +105,8 @@ status expand_partitions(model& m);
 /// Names of the models in DIRECTORY, sorted.
 result<std::vector<std::string>> model_names(const std::string& directory);
 
-/// Reads the model NAME from DIRECTORY. Unknown keys and wrong types are errors that name file and key.
+/// Reads the model NAME from DIRECTORY; a NAME with a slash is the path of a model file whose bases are in DIRECTORY.
+/// Unknown keys and wrong types are errors that name file and key.
 result<model> read_model(const std::string& directory, const std::string& name);
 
 } // namespace sim
