@@ -156,13 +156,18 @@ topology read_topology() {
                                        properties["max_bandwidth"]});
             }
     }
-    for (gpu& device : found.gpus) {
-        auto at = std::find(in_order.begin(), in_order.end(), device.bdf);
-        if (at == in_order.end())
-            at = in_order.insert(std::lower_bound(in_order.begin(), in_order.end(), device.bdf), device.bdf);
+    // A function has a place for each of its partitions, in the order of KFD's nodes, and one when it has no KFD node.
+    for (const gpu& device : found.gpus)
+        if (std::find(in_order.begin(), in_order.end(), device.bdf) == in_order.end())
+            in_order.insert(std::lower_bound(in_order.begin(), in_order.end(), device.bdf), device.bdf);
+    int place = 0;
+    for (const std::string& bdf : in_order) {
+        const int first = place;
+        for (gpu& device : found.gpus)
+            if (device.bdf == bdf)
+                device.gcd = place++;
+        place = std::max(place, first + 1);
     }
-    for (gpu& device : found.gpus)
-        device.gcd = static_cast<int>(std::find(in_order.begin(), in_order.end(), device.bdf) - in_order.begin());
     return found;
 }
 

@@ -12,8 +12,8 @@ namespace {
 std::vector<std::size_t> pci_order(const model& m) {
     std::vector<std::size_t> order(m.gcds.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return m.gcds[a].pci.bdf < m.gcds[b].pci.bdf; });
+    std::stable_sort(order.begin(), order.end(), // the partitions of a function stay in order
+                     [&](std::size_t a, std::size_t b) { return m.gcds[a].pci.bdf < m.gcds[b].pci.bdf; });
     return order;
 }
 

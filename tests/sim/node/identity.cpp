@@ -21,34 +21,64 @@ bool has_links(const std::vector<int>& row) {
     return std::any_of(row.begin(), row.end(), [](int links) { return links > 0; });
 }
 
+constexpr int drm_devices_per_board = 8; // Linux amdgpu_xcp.h, MAX_XCP
+
+bool has_partitions(const gcd& g) {
+    return !g.compute_partition.empty();
+}
+
+bool listed(const std::vector<int>& numbers, int number) {
+    return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+std::string xcp_directory(int number) {
+    return "sys/devices/platform/amdgpu_xcp." + std::to_string(number);
+}
+
 } // namespace
 
 placed_node place(const model& model, const std::string& salt) {
     const std::string seed = model.name + "/" + salt + "/";
-    placed_node node{&model, {}};
+    placed_node node{&model, {}, {}};
+    int minor = 0;
+    int kfd_node = model.processors.numa_nodes();
+    int xcp = 0;
+    const auto next_minor = [&] {
+        while (listed(model.skip_cards, minor)) {
+            ++minor;
+        }
+        return minor++;
+    };
     for (std::size_t i = 0; i < model.gcds.size(); ++i) {
         const gcd& g = model.gcds[i];
-        if (g.missing) {
-            continue;
+        if (!g.missing) {
+            placed_gcd placed;
+            placed.what = &g;
+            placed.index = i;
+            placed.card = next_minor();
+            placed.render_minor = first_render_minor + placed.card;
+            while (listed(model.skip_kfd_nodes, kfd_node)) {
+                ++kfd_node;
+            }
+            placed.kfd_node = kfd_node++;
+            placed.unique_id = (hash(seed + g.pci.bdf) >> 1 | 1) + static_cast<unsigned>(g.partition);
+            placed.hive_id = has_links(model.links[i]) ? hash(seed + "hive") >> 1 | 1 : 0;
+            placed.serial =
+                std::to_string(hash(seed + "package" + std::to_string(g.package)) % 900000000000 + 100000000000);
+            placed.device = pci_directory(g.pci);
+            placed.drm = g.partition == 0 ? placed.device : xcp_directory(xcp++);
+            placed.gpu_id = static_cast<unsigned>(placed.unique_id % 64000 + 1);
+            const auto taken = [&](const placed_gcd& other) { return other.gpu_id == placed.gpu_id; };
+            while (std::any_of(node.gcds.begin(), node.gcds.end(), taken)) {
+                ++placed.gpu_id;
+            }
+            node.gcds.push_back(placed);
         }
-        const int n = static_cast<int>(node.gcds.size());
-        placed_gcd placed;
-        placed.what = &g;
-        placed.index = i;
-        placed.card = n;
-        placed.render_minor = first_render_minor + n;
-        placed.kfd_node = model.processors.numa_nodes() + n;
-        placed.unique_id = hash(seed + g.pci.bdf) >> 1 | 1;
-        placed.hive_id = has_links(model.links[i]) ? hash(seed + "hive") >> 1 | 1 : 0;
-        placed.serial =
-            std::to_string(hash(seed + "package" + std::to_string(g.package)) % 900000000000 + 100000000000);
-        placed.device = pci_directory(g.pci);
-        placed.gpu_id = static_cast<unsigned>(placed.unique_id % 64000 + 1);
-        const auto taken = [&](const placed_gcd& other) { return other.gpu_id == placed.gpu_id; };
-        while (std::any_of(node.gcds.begin(), node.gcds.end(), taken)) {
-            ++placed.gpu_id;
+        const bool last_of_board = g.partition + 1 == g.partitions;
+        for (int p = g.partitions; last_of_board && has_partitions(g) && !g.missing && p < drm_devices_per_board; ++p) {
+            const int card = next_minor();
+            node.idle.push_back({card, first_render_minor + card, xcp_directory(xcp++)});
         }
-        node.gcds.push_back(placed);
     }
     return node;
 }

@@ -28,6 +28,15 @@ struct placed_gcd {
     std::uint64_t hive_id = 0; ///< 0: in no hive
     std::string serial;        ///< of its package
     std::string device;        ///< its PCI directory, relative to /
+    std::string drm;           ///< directory of the device that has its card and render node, relative to /
+};
+
+/// A DRM device that the driver makes for a partition which the present mode does not have: MI300's driver makes all
+/// eight at start (Linux amdgpu_xcp.c, amdgpu_xcp_dev_alloc).
+struct idle_drm {
+    int card = 0;
+    int render_minor = 0;
+    std::string device; ///< directory, relative to /
 };
 
 /// A model with one node's numbers: the ids follow from the model's name and SALT, so that nodes differ and a node that
@@ -35,6 +44,7 @@ struct placed_gcd {
 struct placed_node {
     const sim::model* model = nullptr;
     std::vector<placed_gcd> gcds;
+    std::vector<idle_drm> idle;
 };
 placed_node place(const model& model, const std::string& salt);
 

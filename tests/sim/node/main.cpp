@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
     for (CLI::App* each : {models, start}) {
         each->add_option("--models", given.models, "Directory of models");
     }
-    start->add_option("--model", given.model, "Name of the model")->required();
+    start->add_option("--model", given.model, "Name of the model, or path of a model file")->required();
     start->add_option("--faults", given.faults, "Fault file: lines 'KIND gcd=N [key=value...]'");
     start->add_option("--hostname", given.hostname, "Host name inside (default: the host's)");
     start->add_option("--salt", given.salt, "What unique ids and serials derive from (default: the host name)");

@@ -60,6 +60,12 @@ class reader {
             values.push_back(node.value_or(std::string()));
         }
     }
+    void take(const char* key, std::vector<int>& values) {
+        for (const toml::node& node : array(key)) {
+            require(node.is_integer(), key, "wants whole numbers");
+            values.push_back(static_cast<int>(node.value_or(std::int64_t{0})));
+        }
+    }
     void take(const char* key, numbers& values) {
         for (const auto& [name, node] : sub_table(key)) {
             require(node.is_integer(), key, "wants whole numbers");
@@ -159,6 +165,8 @@ gcd take_gcd(const toml::table& row, const std::string& where, std::string& comp
     from.take("metrics", g.metrics);
     from.take("files", g.files);
     from.take("remove", g.remove);
+    from.take("compute_partition", g.compute_partition);
+    from.take("memory_partition", g.memory_partition);
     reader link(from.sub_table("cpu_link"), where + ".cpu_link", complaint);
     link.take("type", g.cpu_link.type);
     link.take("weight", g.cpu_link.weight);
@@ -245,15 +253,19 @@ void take_processors(const toml::table& table, processors& cpu, std::string& com
     from.take("memory_kib_per_numa", cpu.memory_kib_per_numa);
     from.take("distance_within_package", cpu.distance_within_package);
     from.take("distance_between_packages", cpu.distance_between_packages);
+    from.take("memory_only_numa", cpu.memory_only_numa);
     from.require(cpu.cpus() >= 1 && cpu.cpus() <= 1024, "", "describes less than 1 or more than 1024 CPUs");
     from.finish();
 }
 
 /// The table of model NAME with its bases below it.
 result<toml::table> whole_model(const std::string& directory, const std::string& name, int depth) {
-    const std::string path = directory + "/" + name + ".toml";
-    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") != std::string::npos || name.empty() ||
-        !std::filesystem::exists(path)) {
+    const bool own_file = depth == 0 && name.find('/') != std::string::npos; // its bases are in DIRECTORY
+    const std::string path = own_file ? name : directory + "/" + name + ".toml";
+    const bool well_named =
+        own_file ||
+        (!name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_.") == std::string::npos);
+    if (!well_named || !std::filesystem::exists(path)) {
         return error{error_code::not_found, "there is no model '" + name + "' in " + directory};
     }
     if (depth > deepest_base) {
@@ -334,6 +346,9 @@ result<model> read_model(const std::string& directory, const std::string& name) 
     }
     top.take("files", m.files);
     top.take("remove", m.remove);
+    top.take("symlinks", m.symlinks);
+    top.take("skip_cards", m.skip_cards);
+    top.take("skip_kfd_nodes", m.skip_kfd_nodes);
     top.sub_table("performance"); // for the simulated runtime, which reads it from the model's text
     std::vector<std::string> faults;
     top.take("faults", faults);
@@ -343,6 +358,9 @@ result<model> read_model(const std::string& directory, const std::string& name) 
     top.finish();
     if (!complaint.empty()) {
         return error{error_code::configuration, directory + "/" + name + ".toml: " + complaint};
+    }
+    if (const status expanded = expand_partitions(m); !expanded) {
+        return expanded.failure().within(directory + "/" + name + ".toml");
     }
     std::ostringstream text;
     text << *whole << "\n";

@@ -32,6 +32,7 @@ struct processors {
     int l1d_kib = 0, l1i_kib = 0, l2_kib = 0, l3_kib = 0;
     std::int64_t memory_kib_per_numa = 0;
     int distance_within_package = 0, distance_between_packages = 0;
+    int memory_only_numa = 0; ///< NUMA nodes without a CPU, numbered after the others
 
     [[nodiscard]] int numa_nodes() const { return packages * numa_per_package; }
     [[nodiscard]] int cores_per_numa() const { return l3_per_numa * cores_per_l3; }
@@ -74,6 +75,11 @@ struct gcd {
     std::vector<std::string> remove; ///< files and directories, below the PCI device, that this GPU lacks
     bool missing = false;            ///< only the PCI function is left: the driver failed on it
     std::int64_t ghost_bytes = 0;    ///< memory held by a process that no longer exists
+    /// Modes of the package ("SPX", "NPS1"); empty: a GPU that knows no partitions.
+    std::string compute_partition, memory_partition;
+    int partition = 0;  ///< number of this partition on its PCI function
+    int partitions = 1; ///< of the PCI function
+    std::int64_t function_vram_bytes = 0, function_vram_used_bytes = 0; ///< of all its partitions together
 };
 
 /// A node.
@@ -85,16 +91,22 @@ struct model {
     std::vector<std::vector<int>> links; ///< xGMI links between gcds[i] and gcds[j]; -1: the pair has no route at all
     std::int64_t mb_s_per_link = 0;
     int weight_per_hop = 15;
-    texts files;                     ///< files of the node by path below /, without the leading slash
-    std::vector<std::string> remove; ///< likewise, files and directories that this node lacks
-    std::string faults;              ///< text of a fault file
-    std::string source;              ///< the whole model, bases merged in, as TOML
+    texts files;                                 ///< files of the node by path below /, without the leading slash
+    std::vector<std::string> remove;             ///< likewise, files and directories that this node lacks
+    std::map<std::string, std::string> symlinks; ///< symbolic links of the node and what they point to, both below /
+    std::vector<int> skip_cards, skip_kfd_nodes; ///< numbers that the kernel has given to something else
+    std::string faults;                          ///< text of a fault file
+    std::string source;                          ///< the whole model, bases merged in, as TOML
 };
+
+/// Puts one entry for each partition in the place of every GPU whose compute mode has several.
+status expand_partitions(model& m);
 
 /// Names of the models in DIRECTORY, sorted.
 result<std::vector<std::string>> model_names(const std::string& directory);
 
-/// Reads the model NAME from DIRECTORY. Unknown keys and wrong types are errors that name file and key.
+/// Reads the model NAME from DIRECTORY; a NAME with a slash is the path of a model file whose bases are in DIRECTORY.
+/// Unknown keys and wrong types are errors that name file and key.
 result<model> read_model(const std::string& directory, const std::string& name);
 
 } // namespace sim

@@ -119,9 +119,16 @@ status furnish_dev(const placed_node& node) {
     if (!node.model->gcds.empty()) {
         all.then([&] { return make_device(dev + "/kfd", 0666, kfd_major, 0); });
     }
+    std::vector<std::pair<int, int>> drm;
     for (const placed_gcd& g : node.gcds) {
-        const auto minor_number = static_cast<unsigned>(g.render_minor);
-        const auto card = static_cast<unsigned>(g.card);
+        drm.emplace_back(g.card, g.render_minor);
+    }
+    for (const idle_drm& idle : node.idle) {
+        drm.emplace_back(idle.card, idle.render_minor);
+    }
+    for (const auto& [card_number, render_number] : drm) {
+        const auto minor_number = static_cast<unsigned>(render_number);
+        const auto card = static_cast<unsigned>(card_number);
         all.then([&] {
             return make_device(dev + "/dri/renderD" + std::to_string(minor_number), 0666, drm_major, minor_number);
         });

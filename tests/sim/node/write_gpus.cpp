@@ -85,22 +85,30 @@ std::string gpu_metrics(const gcd& g) {
     return table;
 }
 
-void put_drm(tree& out, const placed_gcd& g, const std::string& name, int minor) {
-    const std::string directory = g.device + "/drm/" + name;
+void put_drm(tree& out, const std::string& device, const std::string& name, int minor) {
+    const std::string directory = device + "/drm/" + name;
     const std::string number = std::to_string(drm_major) + ":" + std::to_string(minor);
     out.line(directory + "/dev", number);
     out.put(directory + "/uevent", "MAJOR=" + std::to_string(drm_major) + "\nMINOR=" + std::to_string(minor) +
                                        "\nDEVNAME=dri/" + name + "\nDEVTYPE=drm_minor\n");
-    out.link(directory + "/device", g.device);
+    out.link(directory + "/device", device);
     out.link(directory + "/subsystem", "sys/class/drm");
     out.link("sys/class/drm/" + name, directory);
     out.link("sys/dev/char/" + number, directory);
+}
+
+void put_drm_pair(tree& out, const std::string& device, int card, int render_minor) {
+    put_drm(out, device, "card" + std::to_string(card), card);
+    put_drm(out, device, "renderD" + std::to_string(render_minor), render_minor);
 }
 
 void put_hive(tree& out, const placed_node& node, const placed_gcd& g) {
     std::string hop_counts;
     std::string link_counts;
     for (const placed_gcd& other : node.gcds) {
+        if (other.what->partition != 0) {
+            continue; // the hive's members are boards
+        }
         hop_counts += hex(static_cast<unsigned>(std::max(hops(node, g, other), 0)), 2) + " ";
         link_counts += hex(static_cast<unsigned>(std::max(node.model->links[g.index][other.index], 0)), 2) + " ";
     }
@@ -117,9 +125,9 @@ void put_gpu(tree& out, const placed_node& node, const placed_gcd& g) {
     const std::string hwmon = at + "hwmon/hwmon" + std::to_string(g.card);
     out.line(at + "unique_id", hex(g.unique_id, 16));
     out.line(at + "serial_number", g.serial);
-    const std::int64_t used = what.vram_used_bytes + what.ghost_bytes;
+    const std::int64_t used = what.function_vram_used_bytes + what.ghost_bytes;
     for (const char* kind : {"vram", "vis_vram"}) {
-        out.line(at + "mem_info_" + kind + "_total", std::to_string(what.vram_bytes));
+        out.line(at + "mem_info_" + kind + "_total", std::to_string(what.function_vram_bytes));
         out.line(at + "mem_info_" + kind + "_used", std::to_string(used));
     }
     out.line(at + "mem_info_gtt_total", std::to_string(what.gtt_bytes));
@@ -128,8 +136,10 @@ void put_gpu(tree& out, const placed_node& node, const placed_gcd& g) {
     if (g.hive_id != 0) {
         put_hive(out, node, g);
     }
-    put_drm(out, g, "card" + std::to_string(g.card), g.card);
-    put_drm(out, g, "renderD" + std::to_string(g.render_minor), g.render_minor);
+    if (!what.compute_partition.empty()) {
+        out.line(at + "current_compute_partition", what.compute_partition);
+        out.line(at + "current_memory_partition", what.memory_partition);
+    }
     out.line(hwmon + "/name", "amdgpu");
     out.link(hwmon + "/device", g.device);
     out.link(hwmon + "/subsystem", "sys/class/hwmon");
@@ -159,7 +169,13 @@ void write_gpus(tree& out, const placed_node& node) {
     out.link("sys/bus/pci/drivers/amdgpu/module", module_directory);
     out.line("sys/class/drm/version", "drm 1.1.0 20060810");
     for (const placed_gcd& g : node.gcds) {
-        put_gpu(out, node, g);
+        put_drm_pair(out, g.drm, g.card, g.render_minor);
+        if (g.what->partition == 0) {
+            put_gpu(out, node, g);
+        }
+    }
+    for (const idle_drm& idle : node.idle) {
+        put_drm_pair(out, idle.device, idle.card, idle.render_minor);
     }
 }
 

@@ -13,6 +13,10 @@ constexpr int link_hypertransport = 1;
 constexpr int link_pcie = 2;
 constexpr int link_xgmi = 11;
 constexpr int weight_pcie_pair = 40;
+// Between partitions KFD knows weights only (Linux kfd_crat.c, kfd_fill_gpu_xgmi_link_to_gpu with more than one node).
+constexpr int weight_within_board = 13;
+constexpr int weight_between_boards = 2 * weight_within_board + 15;
+constexpr int partition_shift = 28; // Linux kfd_topology.c: "On multi-partition nodes, node id = location_id[31:28]"
 constexpr std::uint64_t first_gpu_simd = 2147487744;
 
 /// Larger than any process id that Linux hands out (PID_MAX_LIMIT), so nobody can mistake it for a live process.
@@ -147,6 +151,12 @@ std::vector<link> links_of_gpu(const placed_node& node, const placed_gcd& g) {
         if (g.hive_id == 0 || distance <= 0) {
             continue;
         }
+        if (g.what->partitions > 1) {
+            const bool same_board = g.device == other.device;
+            links.push_back({link_xgmi, g.kfd_node, other.kfd_node,
+                             same_board ? weight_within_board : weight_between_boards, 0, 0});
+            continue;
+        }
         const int direct = m.links[g.index][other.index];
         links.push_back({link_xgmi, g.kfd_node, other.kfd_node, distance * m.weight_per_hop,
                          direct > 0 ? m.mb_s_per_link : 0, direct * m.mb_s_per_link});
@@ -203,7 +213,8 @@ void put_gpu_node(tree& out, const placed_node& node, const placed_gcd& g) {
     values.emplace("simd_id_base", static_cast<std::int64_t>(first_simd));
     values.emplace("vendor_id", what.pci.vendor);
     values.emplace("device_id", what.pci.device);
-    values.emplace("location_id", part(5, 2) << 8 | part(8, 2) << 3 | part(11, 1));
+    values.emplace("location_id",
+                   part(5, 2) << 8 | part(8, 2) << 3 | part(11, 1) | std::int64_t{what.partition} << partition_shift);
     values.emplace("domain", part(0, 4));
     values.emplace("drm_render_minor", g.render_minor);
     values.emplace("hive_id", static_cast<std::int64_t>(g.hive_id));

@@ -8,6 +8,9 @@ status write_node(const std::string& root, const placed_node& node) {
     tree out(root);
     write_processors(out, m.processors);
     for (const gcd& g : m.gcds) {
+        if (g.partition != 0) {
+            continue;
+        }
         pci_function function = g.pci;
         if (g.missing) {
             function.driver.clear();
@@ -28,6 +31,9 @@ status write_node(const std::string& root, const placed_node& node) {
     out.link("sys/class/dmi/id", "sys/devices/virtual/dmi/id");
     for (const auto& [path, text] : m.files) {
         out.line(path, text);
+    }
+    for (const auto& [path, target] : m.symlinks) {
+        out.link(path, target);
     }
     for (const std::string& path : m.remove) {
         out.remove(path);

@@ -74,10 +74,11 @@ void put_cpu(tree& out, const processors& cpu, int number) {
 
 void put_numa(tree& out, const processors& cpu, int number) {
     const std::string directory = numa_root + "/node" + std::to_string(number);
+    const bool has_cpus = number < cpu.numa_nodes();
     put_set(out, directory + "/cpumap", directory + "/cpulist",
-            cpu.cpus_of_cores(number * cpu.cores_per_numa(), cpu.cores_per_numa()), cpu.cpus());
+            cpu.cpus_of_cores(number * cpu.cores_per_numa(), has_cpus ? cpu.cores_per_numa() : 0), cpu.cpus());
     std::string distances;
-    for (int other = 0; other < cpu.numa_nodes(); ++other) {
+    for (int other = 0; other < cpu.numa_nodes() + cpu.memory_only_numa; ++other) {
         const bool same_package = other / cpu.numa_per_package == number / cpu.numa_per_package;
         const int distance = same_package ? cpu.distance_within_package : cpu.distance_between_packages;
         distances += (distances.empty() ? "" : " ") + std::to_string(other == number ? 10 : distance);
@@ -143,10 +144,12 @@ void write_processors(tree& out, const processors& cpu) {
     out.line(cpu_root + "/kernel_max", "8191");
     out.line(cpu_root + "/smt/active", cpu.threads_per_core > 1 ? "1" : "0");
     out.line(cpu_root + "/smt/control", cpu.threads_per_core > 1 ? "on" : "notsupported");
-    for (const char* name : {"online", "possible", "has_cpu", "has_memory", "has_normal_memory"}) {
-        out.line(numa_root + "/" + name, range(cpu.numa_nodes()));
+    const int numa_nodes = cpu.numa_nodes() + cpu.memory_only_numa;
+    for (const char* name : {"online", "possible", "has_memory", "has_normal_memory"}) {
+        out.line(numa_root + "/" + name, range(numa_nodes));
     }
-    for (int number = 0; number < cpu.numa_nodes(); ++number) {
+    out.line(numa_root + "/has_cpu", range(cpu.numa_nodes()));
+    for (int number = 0; number < numa_nodes; ++number) {
         put_numa(out, cpu, number);
     }
     for (int number = 0; number < cpu.cpus(); ++number) {

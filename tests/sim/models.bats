@@ -1,0 +1,137 @@
+# Every model of a simulated node: what its files are made for, `discover` says. One call a model, many facts.
+
+setup() {
+    sim=$AMD_GPU_BUILD/bin/amd-gpu-sim
+    agent=$AMD_GPU_BUILD/bin/amd-gpu-agent
+}
+
+# on MODEL: fills $node with what discover says there.
+on() {
+    node=$(timeout --kill-after=5 50 "$sim" run --model "$1" --hostname node -- "$agent" discover --json)
+}
+# expect FILTER: true of $node, or the filter is shown.
+expect() {
+    jq --exit-status "$1" <<<"$node" >/dev/null || {
+        echo "not so: $1"
+        jq --compact-output '{sources, findings, gcds: [.gcds[] | {bdf, partition, target, kfd_node}]}' <<<"$node"
+        return 1
+    }
+}
+# whole MODEL COUNT TARGET: COUNT GPUs of one TARGET that PCI and KFD agree about, with distinct ids and no partition.
+whole() {
+    on "$1"
+    expect ".sources.pci == $2 and .sources.kfd == $2 and (.gcds | length) == $2"
+    expect "[.gcds[].target] | unique == [\"$3\"]"
+    expect "([.gcds[].unique_id] | unique | length) == $2 and ([.gcds[].partition] | unique) == [null]"
+}
+# parted MODEL BOARDS EACH MEMORY: EACH partitions on every one of BOARDS functions, with MEMORY bytes.
+parted() {
+    on "$1"
+    expect ".sources.pci == $2 and .sources.kfd == $2 * $3 and (.gcds | length) == $2 * $3"
+    expect "([.gcds[].bdf] | unique | length) == $2 and ([.gcds[].partition] | unique) == [range($3)]"
+    expect "([.gcds[].unique_id] | unique | length) == $2 * $3"
+    expect "([.gcds[].render_minor] | unique | length) == $2 * $3"
+    expect "[.gcds[].memory_bytes] | unique == [$4]"
+}
+
+@test "every node of whole GPUs has them all" {
+    whole mi100x4 4 gfx908:sramecc+
+    whole mi210x2 2 gfx90a:sramecc+
+    whole mi210x4 4 gfx90a:sramecc+
+    whole mi250x 8 gfx90a:sramecc+
+    whole mi300a 4 gfx942:sramecc+
+    whole mi300x 8 gfx942:sramecc+
+    whole mi355x 8 gfx950:sramecc+
+}
+
+# case: PART-1
+# case: PART-5
+@test "eight partitions on eight boards are 64 GPUs" {
+    parted mi300x-cpx-nps4 8 8 25767706624
+    # The driver makes all DRM devices of a board at start, so a board's first is every eighth.
+    expect '[.gcds[] | select(.partition == 0) | .render_minor] == [range(128; 192; 8)]'
+}
+
+# case: PART-3
+@test "partitions of one memory domain each show all of it" {
+    parted mi300x-dpx 8 2 206141652992
+}
+
+# case: PART-2
+@test "three partitions a socket in a PCI domain other than 0000" {
+    parted mi300a-tpx 4 3 134217728000
+    expect '[.gcds[].bdf[0:5]] | unique == ["0001:"]'
+}
+
+@test "a partition for each compute die of MI300A" {
+    parted mi300a-cpx 4 6 134217728000
+}
+
+# case: PART-6
+@test "a node half way between two modes has both" {
+    on mi300x-mixed
+    expect '.sources.pci == 8 and (.gcds | length) == 36'
+    expect '[.gcds | group_by(.bdf)[] | length] == [8, 8, 8, 8, 1, 1, 1, 1]'
+}
+
+# case: PART-4
+@test "the card of a second partition is no PCI device" {
+    run "$sim" run --model mi300x-dpx --hostname node -- readlink -f /sys/class/drm/renderD129/device /sys/class/drm/renderD129
+    [[ ${lines[0]} == *amdgpu_xcp.0 ]]
+    [[ ${lines[1]} == *platform/amdgpu_xcp.0/drm/renderD129 ]]
+    run "$sim" run --model mi300x-dpx --hostname node -- \
+        sh -c 'ls /dev/dri | wc -l; cat /sys/class/drm/card[0-7]/device/current_*_partition; ls /sys/class/drm/card1/device/vendor'
+    [ "${lines[0]}" -eq 128 ]
+    [ "${lines[1]} ${lines[2]}" = 'DPX NPS1' ]
+    [[ ${lines[3]} == *'No such file'* ]]
+}
+
+@test "GPUs of other makers and kinds beside ours" {
+    on hetero
+    expect '.sources.pci == 3 and .sources.kfd == 3'
+    expect '[.gcds[].target] == ["gfx90a:sramecc+", "gfx90a:sramecc+", "gfx1030"]'
+    on ryzen
+    expect '[.gcds[].target] | index("gfx1100") != null'
+}
+
+@test "an APU has the memory that KFD shows, whatever the driver calls its own" {
+    for model in mi300a-no-vram mi300a-carveout; do
+        whole "$model" 4 gfx942:sramecc+
+        expect '[.gcds[].memory_bytes] | unique == [134217728000]'
+    done
+}
+
+# case: RSMI-2
+@test "a virtual function has no id and no sensors" {
+    on mi300x-vf
+    expect '.sources.kfd == 1 and .gcds[0].unique_id == null'
+}
+
+@test "a node without a driver and one where it took nothing" {
+    on mi250x-no-driver
+    expect '.sources.pci == 8 and .sources.kfd == null and (.findings | length) > 0'
+    for model in mi250x-unbound mi300x-unbound; do
+        on "$model"
+        expect '.sources.pci == 8 and .sources.kfd == 0 and (.findings | length) > 0'
+    done
+}
+
+# case: TOPO-6
+@test "numbers with gaps and NUMA nodes without CPUs lose no GPU" {
+    for model in mi250x-card-gap mi250x-kfd-gap mi250x-foreign-card0 mi250x-memory-only-numa; do
+        whole "$model" 8 gfx90a:sramecc+
+    done
+    on mi250x-no-numa
+    expect '.sources.kfd == 8 and ([.findings[].check] == ["locality"])'
+    on mi250x-no-ids
+    expect '.sources.kfd == 8 and ([.gcds[].unique_id] | unique) == [null]'
+}
+
+@test "a model file of one's own starts from any model" {
+    printf '%s\n' 'base = "mi210x2"' 'description = "one GPU less"' 'faults = ["missing gcd=1"]' \
+        >"$BATS_TEST_TMPDIR/own.toml"
+    on "$BATS_TEST_TMPDIR/own.toml"
+    expect '.sources.pci == 2 and .sources.kfd == 1'
+    run "$sim" run --model "$BATS_TEST_TMPDIR/none.toml" -- true
+    [ "$status" -eq 125 ]
+}
