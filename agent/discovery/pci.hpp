@@ -22,8 +22,12 @@ struct pci_gpu {
     std::optional<std::string> product;
     std::optional<std::string> serial;
     std::optional<uint32_t> render_minor;
-    std::optional<double> gt_per_s; ///< current_link_speed
-    std::optional<uint32_t> width;  ///< current_link_width
+    std::optional<uint64_t> vram_bytes;           ///< mem_info_vram_total
+    std::optional<std::string> vbios;             ///< vbios_version
+    std::optional<std::string> compute_partition; ///< current_compute_partition; an odd mode is unknown
+    std::optional<std::string> memory_partition;  ///< current_memory_partition, likewise
+    std::optional<double> gt_per_s;               ///< current_link_speed
+    std::optional<uint32_t> width;                ///< current_link_width
 };
 
 struct pci_view {
