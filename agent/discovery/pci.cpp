@@ -157,7 +157,12 @@ std::string pci_summary(const sysfs& where) {
     const std::string devices = devices_directory(where);
     std::string text;
     for_each_gpu(list_directory(devices), devices, [&](const pci_address& bdf, const std::string& directory) {
-        text += bdf.text() + '=' + driver_of(directory).value_or("") + ' ';
+        text += bdf.text() + '=' + driver_of(directory).value_or("");
+        if (const auto mode = read_mode(directory + "/current_compute_partition", compute_modes))
+            text += '/' + *mode;
+        if (const auto mode = read_mode(directory + "/current_memory_partition", memory_modes))
+            text += '/' + *mode;
+        text += ' ';
     });
     return text;
 }

@@ -38,8 +38,8 @@ struct pci_view {
 /// Lists the AMD GPUs on the bus with what the driver says of them.
 pci_view read_pci(const sysfs& where);
 
-/// The PCI functions of read_pci with their drivers, "0000:c1:00.0=amdgpu ...": the part that tells one state of the
-/// bus from another, without the rest.
+/// The PCI functions of read_pci with their drivers and partition modes, "0000:c1:00.0=amdgpu/SPX/NPS1 ...": the part
+/// that tells one state of the bus from another, without the rest.
 std::string pci_summary(const sysfs& where);
 
 } // namespace amd_gpu

@@ -55,3 +55,14 @@ TEST_CASE("a partition mode that is no mode is unknown", "[discovery][pci][case:
         REQUIRE_FALSE(pci.gpus[0].memory_partition);
     }
 }
+
+TEST_CASE("a change of partition mode makes an earlier discovery stale", "[discovery][pci][case:PART-6]") {
+    const test::sysfs_tree tree;
+    const std::string function = "sys/bus/pci/devices/0000:02:00.0";
+    tree.pci("0000:02:00.0", "0x1002", "0x74a0", "0x120000", "amdgpu");
+    tree.write(function + "/current_compute_partition", "SPX\n");
+    tree.write(function + "/current_memory_partition", "NPS1\n");
+    REQUIRE(pci_summary(tree.where()) == "0000:02:00.0=amdgpu/SPX/NPS1 ");
+    tree.write(function + "/current_compute_partition", "CPX\n");
+    REQUIRE(pci_summary(tree.where()) == "0000:02:00.0=amdgpu/CPX/NPS1 ");
+}
