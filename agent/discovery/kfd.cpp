@@ -111,14 +111,27 @@ void read_links(const std::string& directory, std::vector<kfd_link>& links) {
 }
 
 /// Partitions of one PCI function differ in the number that their location carries; a die that is not partitioned has
-/// none, whatever the bits say.
+/// none, whatever the bits say. Kernels that leave the bits out are read by order: the driver adds the nodes of a
+/// function in the order of its partitions. Takes the devices in order of address, bits and node.
 void keep_real_partitions(std::vector<kfd_device>& devices) {
-    std::map<pci_address, uint32_t> nodes_at;
-    for (const auto& device : devices)
-        ++nodes_at[device.bdf];
-    for (auto& device : devices) {
-        if (nodes_at[device.bdf] == 1)
-            device.partition.reset();
+    std::map<pci_address, std::vector<kfd_device*>> nodes_at;
+    for (auto& device : devices)
+        nodes_at[device.bdf].push_back(&device);
+    for (auto& [bdf, nodes] : nodes_at) {
+        if (nodes.size() == 1) {
+            nodes.front()->partition.reset();
+            continue;
+        }
+        const bool told_apart =
+            std::adjacent_find(nodes.begin(), nodes.end(), [](const kfd_device* a, const kfd_device* b) {
+                return a->partition == b->partition;
+            }) == nodes.end();
+        if (told_apart)
+            continue;
+        std::sort(nodes.begin(), nodes.end(),
+                  [](const kfd_device* a, const kfd_device* b) { return a->node < b->node; });
+        for (uint32_t number = 0; auto* device : nodes)
+            device->partition = number++;
     }
 }
 
@@ -166,6 +179,7 @@ kfd_topology read_kfd(const sysfs& where) {
         device.target = target_of(values);
         device.memory_bytes = local_memory(directory + "/mem_banks");
         device.compute_units = compute_units_of(values);
+        device.xccs = real_value32_of(values, "num_xcc");
         device.max_clock_mhz = real_value32_of(values, "max_engine_clk_fcompute");
         device.unique_id = real_value_of(values, "unique_id");
         device.hive = real_value_of(values, "hive_id");
@@ -179,6 +193,9 @@ kfd_topology read_kfd(const sysfs& where) {
         return std::tie(a.bdf, a.partition, a.node) < std::tie(b.bdf, b.partition, b.node);
     });
     keep_real_partitions(found.devices);
+    std::sort(found.devices.begin(), found.devices.end(), [](const kfd_device& a, const kfd_device& b) {
+        return std::tie(a.bdf, a.partition, a.node) < std::tie(b.bdf, b.partition, b.node);
+    });
     return found;
 }
 

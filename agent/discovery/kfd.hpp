@@ -26,10 +26,13 @@ struct kfd_device {
     uint32_t node = 0;
     uint32_t gpu_id = 0;
     pci_address bdf;
-    std::optional<uint32_t> partition; ///< known when several nodes share one PCI function
-    std::optional<target_id> target;   ///< xnack stays open: it is a mode of the process
+    /// Known when several nodes share one PCI function: its location's bits where they tell the nodes apart, else the
+    /// node's place among them.
+    std::optional<uint32_t> partition;
+    std::optional<target_id> target; ///< xnack stays open: it is a mode of the process
     std::optional<uint64_t> memory_bytes;
     std::optional<uint32_t> compute_units;
+    std::optional<uint32_t> xccs; ///< num_xcc, from Linux 6.5 on
     std::optional<uint32_t> max_clock_mhz;
     std::optional<uint64_t> unique_id;
     std::optional<uint64_t> hive; ///< zero means no hive and is left unknown

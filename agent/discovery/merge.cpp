@@ -46,6 +46,11 @@ void take_pci(gcd& into, const pci_gpu& from) {
     take(into, &gcd::unique_id, "unique_id", from.unique_id, device + "unique_id");
     take(into, &gcd::numa, "numa", from.numa, device + "numa_node");
     take(into, &gcd::render_minor, "render_minor", from.render_minor, device + "drm");
+    take(into, &gcd::vram_bytes, "vram_bytes", from.vram_bytes, device + "mem_info_vram_total");
+    take(into, &gcd::vbios, "vbios", from.vbios, device + "vbios_version");
+    take(into, &gcd::compute_partition, "compute_partition", from.compute_partition,
+         device + "current_compute_partition");
+    take(into, &gcd::memory_partition, "memory_partition", from.memory_partition, device + "current_memory_partition");
     take(into, &gcd::pcie_gt_per_s, "pcie_gt_per_s", from.gt_per_s, device + "current_link_speed");
     take(into, &gcd::pcie_width, "pcie_width", from.width, device + "current_link_width");
 }
@@ -53,10 +58,11 @@ void take_pci(gcd& into, const pci_gpu& from) {
 void take_kfd(gcd& into, const kfd_device& from) {
     const std::string node = fmt::format("kfd: topology/nodes/{}/", from.node);
     const std::string properties = node + "properties ";
-    take(into, &gcd::partition, "partition", from.partition, properties + "location_id");
+    take(into, &gcd::partition, "partition", from.partition, properties + "location_id, order of nodes");
     take(into, &gcd::target, "target", from.target, properties + "gfx_target_version, capability");
     take(into, &gcd::memory_bytes, "memory_bytes", from.memory_bytes, node + "mem_banks");
     take(into, &gcd::compute_units, "compute_units", from.compute_units, properties + "simd_count, simd_per_cu");
+    take(into, &gcd::xccs, "xccs", from.xccs, properties + "num_xcc");
     take(into, &gcd::max_clock_mhz, "max_clock_mhz", from.max_clock_mhz, properties + "max_engine_clk_fcompute");
     take(into, &gcd::unique_id, "unique_id", from.unique_id, properties + "unique_id");
     take(into, &gcd::hive, "hive", from.hive, properties + "hive_id");

@@ -47,6 +47,23 @@ std::optional<std::string> read_name(const std::string& path) {
     return line;
 }
 
+/// The modes that the driver names (Linux amdgpu_gfx.c, amdgpu_gmc.c); while it switches it says UNKNOWN.
+constexpr std::array<std::string_view, 5> compute_modes = {"SPX", "DPX", "TPX", "QPX", "CPX"};
+constexpr std::array<std::string_view, 4> memory_modes = {"NPS1", "NPS2", "NPS4", "NPS8"};
+
+template<typename Modes>
+std::optional<std::string> read_mode(const std::string& path, const Modes& modes) {
+    const auto line = read_line(path);
+    if (!line || std::find(modes.begin(), modes.end(), *line) == modes.end())
+        return std::nullopt;
+    return *line;
+}
+
+std::optional<uint64_t> read_bytes(const std::string& path) {
+    const auto bytes = read_number(path);
+    return bytes && *bytes != 0 && *bytes != UINT64_MAX ? bytes : std::nullopt;
+}
+
 /// "16.0 GT/s PCIe" is 16; "Unknown" and a dead link's text are unknown.
 std::optional<double> read_link_speed(const std::string& path) {
     const auto line = read_line(path);
@@ -125,6 +142,10 @@ pci_view read_pci(const sysfs& where) {
         gpu.product = read_name(directory + "/product_name");
         gpu.serial = read_name(directory + "/serial_number");
         gpu.render_minor = render_minor(directory);
+        gpu.vram_bytes = read_bytes(directory + "/mem_info_vram_total");
+        gpu.vbios = read_name(directory + "/vbios_version");
+        gpu.compute_partition = read_mode(directory + "/current_compute_partition", compute_modes);
+        gpu.memory_partition = read_mode(directory + "/current_memory_partition", memory_modes);
         gpu.gt_per_s = read_link_speed(directory + "/current_link_speed");
         gpu.width = read_link_width(directory + "/current_link_width");
         view.gpus.push_back(std::move(gpu));
@@ -136,7 +157,12 @@ std::string pci_summary(const sysfs& where) {
     const std::string devices = devices_directory(where);
     std::string text;
     for_each_gpu(list_directory(devices), devices, [&](const pci_address& bdf, const std::string& directory) {
-        text += bdf.text() + '=' + driver_of(directory).value_or("") + ' ';
+        text += bdf.text() + '=' + driver_of(directory).value_or("");
+        if (const auto mode = read_mode(directory + "/current_compute_partition", compute_modes))
+            text += '/' + *mode;
+        if (const auto mode = read_mode(directory + "/current_memory_partition", memory_modes))
+            text += '/' + *mode;
+        text += ' ';
     });
     return text;
 }

@@ -22,8 +22,12 @@ struct pci_gpu {
     std::optional<std::string> product;
     std::optional<std::string> serial;
     std::optional<uint32_t> render_minor;
-    std::optional<double> gt_per_s; ///< current_link_speed
-    std::optional<uint32_t> width;  ///< current_link_width
+    std::optional<uint64_t> vram_bytes;           ///< mem_info_vram_total
+    std::optional<std::string> vbios;             ///< vbios_version
+    std::optional<std::string> compute_partition; ///< current_compute_partition; an odd mode is unknown
+    std::optional<std::string> memory_partition;  ///< current_memory_partition, likewise
+    std::optional<double> gt_per_s;               ///< current_link_speed
+    std::optional<uint32_t> width;                ///< current_link_width
 };
 
 struct pci_view {
@@ -34,8 +38,8 @@ struct pci_view {
 /// Lists the AMD GPUs on the bus with what the driver says of them.
 pci_view read_pci(const sysfs& where);
 
-/// The PCI functions of read_pci with their drivers, "0000:c1:00.0=amdgpu ...": the part that tells one state of the
-/// bus from another, without the rest.
+/// The PCI functions of read_pci with their drivers and partition modes, "0000:c1:00.0=amdgpu/SPX/NPS1 ...": the part
+/// that tells one state of the bus from another, without the rest.
 std::string pci_summary(const sysfs& where);
 
 } // namespace amd_gpu
