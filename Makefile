@@ -209,7 +209,8 @@ fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(wildcard tests/fuz
 $(build)/fuzz/%: tests/fuzz/%.cpp $(shared_sources) $(plugin_pure_sources)
 	$(call say,FUZZER,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. -Iagent -o $@ $(filter %.cpp,$^)
+	$(Q)$(CLANG) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. -Iagent -o $@ $(filter %.cpp,$^) -lfmt
+$(build)/fuzz/fuzz_node_json: $(wildcard agent/node/*.cpp) $(addprefix agent/,commands/node_text.cpp commands/table.cpp system/files.cpp)
 
 .PHONY: fuzz
 fuzz: $(fuzzers)

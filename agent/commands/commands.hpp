@@ -35,6 +35,7 @@ void add_discover(CLI::App& app, command_context& context);
 void add_resolve(CLI::App& app, command_context& context);
 void add_config(CLI::App& app, command_context& context);
 void add_serve(CLI::App& app, command_context& context);
+void add_slurm_config(CLI::App& app, command_context& context);
 void add_prepare(CLI::App& app, command_context& context);
 void add_status(CLI::App& app, command_context& context);
 void add_probe(CLI::App& app, command_context& context);

@@ -143,3 +143,11 @@ TEXT
     [[ $output == *held* || $output == *"$holder"* ]]
     nodes_in_service
 }
+
+@test "discover --agent shows what the daemon knows, as discover finds it, to root alone" {
+    agent=(/mnt/build/bin/amd-gpu-agent --config /mnt/etc/amd-gpu/n0.toml discover)
+    [ "$(node-exec n0 "${agent[@]}" --json --agent)" = "$(node-exec n0 "${agent[@]}" --json)" ]
+    [ "$(node-exec n0 "${agent[@]}" --agent)" = "$(node-exec n0 "${agent[@]}")" ]
+    run node-exec n0 setpriv --reuid nobody --regid nogroup --clear-groups "${agent[@]}" --agent
+    [ "$status" -eq 4 ]
+}

@@ -1,0 +1,63 @@
+// amd-gpu-agent slurm-config: how this node's GPUs are described to Slurm.
+#include "commands/commands.hpp"
+#include "commands/slurm_config_text.hpp"
+#include "discovery/discover.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fmt/format.h>
+#include <hwloc.h>
+#include <memory>
+
+namespace amd_gpu {
+
+result<std::vector<slurm_core>> read_slurm_cores() {
+    hwloc_topology_t topology = nullptr;
+    if (::hwloc_topology_init(&topology) != 0)
+        return error{error_code::internal, "hwloc has no memory"};
+    const std::unique_ptr<hwloc_topology, decltype(&::hwloc_topology_destroy)> owner(topology,
+                                                                                     ::hwloc_topology_destroy);
+    if (::hwloc_topology_load(topology) != 0)
+        return error{error_code::unsupported, "hwloc cannot read the topology of this machine"};
+    std::vector<slurm_core> cores;
+    for (hwloc_obj_t core = nullptr;
+         (core = ::hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr;) {
+        const auto package = ::hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, core);
+        slurm_core one{package != nullptr ? package->logical_index : 0, {}};
+        for (int cpu = -1; (cpu = ::hwloc_bitmap_next(core->cpuset, cpu)) >= 0;)
+            one.cpus.push_back(static_cast<uint32_t>(cpu));
+        cores.push_back(std::move(one));
+    }
+    return cores;
+}
+
+namespace {
+
+int print_config(const command_context& context, const std::string& name) {
+    const auto site = load_settings(context.configuration);
+    if (!site)
+        return report(site.failure());
+    const auto found = discover(*site, deadline::in(site->discovery_deadline));
+    if (!found)
+        return report(found.failure());
+    const auto cores = read_slurm_cores();
+    if (!cores)
+        return report(cores.failure());
+    // Slurm's name of a node is the host's without its domain unless a site says otherwise.
+    const auto text = slurm_config(*found, *cores, name.empty() ? found->name.substr(0, found->name.find('.')) : name);
+    if (!text)
+        return report(text.failure());
+    const bool written = std::fputs(text->c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+    return written ? exit_ok : report({error_code::internal, "cannot write to standard output"});
+}
+
+} // namespace
+
+void add_slurm_config(CLI::App& app, command_context& context) {
+    const auto name = std::make_shared<std::string>();
+    auto* command = app.add_subcommand("slurm-config", "Print the lines of gres.conf for this node's GPUs");
+    command->add_option("--name", *name, "Slurm's name of this node; without it the host's");
+    command->callback([name, &context] { context.exit_status = print_config(context, *name); });
+}
+
+} // namespace amd_gpu
