@@ -63,7 +63,8 @@ result<slurm_facts> read_slurm(const settings& site) {
     if (!ended)
         return ended.failure();
     if (!ended->succeeded())
-        return error{error_code::peer, fmt::format("{} {}", site.scontrol, ended->text())};
+        return error{error_code::peer,
+                     fmt::format("{} {}: {}", site.scontrol, ended->text(), split(ended->diagnostics, '\n').front())};
 
     slurm_facts facts;
     facts.settings = slurm_settings_in(ended->output);
