@@ -38,12 +38,15 @@ std::vector<step> examine_node(const settings& site, bool in_job) {
     // The three counts say whether anything below the driver can be expected to work.
     const auto kfd = here->sources.kfd.value_or(0);
     if (kfd == 0) {
+        steps.push_back({step::state::skipped, "agent", "not checked", ""});
         steps.push_back({step::state::skipped, "rights", "not checked", ""});
         steps.push_back({step::state::skipped, "smi", "not checked", ""});
         return steps;
     }
     steps.push_back(check_rights(open_devices(*here), in_job));
     steps.push_back(check_smi(*here));
+    const std::string state = site.runtime_directory + "/node.json";
+    steps.push_back(check_agent(agent_answers(site), ::access(state.c_str(), R_OK) == 0));
     return steps;
 }
 

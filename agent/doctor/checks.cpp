@@ -182,6 +182,15 @@ step check_smi(const node& here) {
     return {ok, "smi", fmt::format("SMI sees {} GPUs", *here.sources.smi), ""};
 }
 
+step check_agent(const std::optional<bool>& answers, bool left_state) {
+    if (answers)
+        return *answers ? step{ok, "agent", "the daemon answers", ""}
+                        : step{wrong, "agent", "the daemon does not answer", "systemctl start amd-gpu-agent.socket"};
+    if (left_state)
+        return {ok, "agent", "the daemon has run here (only root may ask it)", ""};
+    return {unknown, "agent", "no trace of the daemon, and only root may ask it", ""};
+}
+
 step check_prolog_flags(const slurm_settings& slurm) {
     const auto flags = slurm.find("PrologFlags");
     if (flags == slurm.end())

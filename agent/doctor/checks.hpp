@@ -58,6 +58,9 @@ std::vector<step> check_driver(const node& here);
 step check_rights(const std::vector<opened_device>& opened, bool in_job);
 /// Whether SMI sees as many GPUs as KFD does.
 step check_smi(const node& here);
+/// Whether the daemon is there. `answers` is known to root alone, which may ask it; others see whether it has left
+/// node.json.
+step check_agent(const std::optional<bool>& answers, bool left_state);
 /// PrologFlags: Alloc and DeferBatch must be there, RunInJob must not (Slurm's slurm.conf(5)).
 step check_prolog_flags(const slurm_settings& slurm);
 /// Whether Slurm counts GPUs at all.

@@ -1,7 +1,7 @@
 #include "doctor/gather.hpp"
 
 #include "ranges.hpp"
-#include "system/fd.hpp"
+#include "service/client.hpp"
 #include "system/files.hpp"
 #include "system/process.hpp"
 
@@ -86,6 +86,12 @@ result<slurm_facts> read_slurm(const settings& site) {
                 facts.plugin_exists = true;
     }
     return facts;
+}
+
+std::optional<bool> agent_answers(const settings& site) {
+    if (::geteuid() != 0)
+        return std::nullopt;
+    return static_cast<bool>(ask(site.socket, message("status"), deadline::in(call_limit)));
 }
 
 std::vector<opened_device> open_devices(const node& here) {

@@ -22,6 +22,9 @@ struct slurm_facts {
 /// Asks Slurm and reads its files. Errors: scontrol is not there (not_found) or does not answer.
 result<slurm_facts> read_slurm(const settings& site);
 
+/// Whether the daemon answers its socket; asked as root only, else unknown.
+std::optional<bool> agent_answers(const settings& site);
+
 /// Opens /dev/kfd and the render nodes of a node as the calling user, in a child with its own deadline of five seconds.
 /// Empty when the child does not answer.
 std::vector<opened_device> open_devices(const node& here);

@@ -21,9 +21,11 @@ state() {
 }
 
 # case: INIT-6
-@test "doctor finds nothing wrong on a node that is right" {
+@test "doctor finds nothing wrong on a node that is right, but for a daemon that is not there" {
     run doctor mi250x
-    [ "$status" -eq 0 ]
+    [ "$status" -eq 1 ]
+    [ "$(state agent)" = wrong ]
+    [ "$(jq '[.[] | select(.state == "wrong" or .state == "warning")] | length' <<<"$output")" -eq 1 ]
     for check in gpus driver kfd rights smi; do
         [ "$(state $check)" = ok ]
     done

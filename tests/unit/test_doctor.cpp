@@ -123,6 +123,13 @@ TEST_CASE("an SMI library that is not there leaves its count unknown", "[doctor]
     CHECK(check_smi(here).found == state::unknown);
 }
 
+TEST_CASE("only root knows that the daemon does not answer", "[doctor]") {
+    CHECK(check_agent(true, false).found == state::ok);
+    CHECK(check_agent(false, true).found == state::wrong);
+    CHECK(check_agent(std::nullopt, true).found == state::ok);
+    CHECK(check_agent(std::nullopt, false).found == state::unknown);
+}
+
 TEST_CASE("PrologFlags has Alloc and DeferBatch and not RunInJob", "[doctor][case:SPK-13]") {
     const auto judged = [](const std::string& line) { return check_prolog_flags(slurm_settings_in(line)).found; };
     CHECK(judged("PrologFlags             = Alloc,DeferBatch\n") == state::ok);
