@@ -1,0 +1,128 @@
+// `amd-gpu-agent doctor`: why GPUs do not work here, for whoever asks, root or not, in a job or on a login node. It
+// changes nothing.
+#include "doctor/gather.hpp"
+
+#include "commands/commands.hpp"
+#include "discovery/discover.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <fmt/format.h>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace amd_gpu {
+namespace {
+
+std::map<std::string, std::string> own_environment() {
+    std::map<std::string, std::string> variables;
+    for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string text = *entry;
+        if (const auto equals = text.find('='); equals != std::string::npos)
+            variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return variables;
+}
+
+void append(std::vector<step>& all, std::vector<step> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+}
+
+std::vector<step> examine_node(const settings& site, bool in_job) {
+    const auto here = discover(site, deadline::in(site.discovery_deadline));
+    if (!here)
+        return {{step::state::unknown, "gpus", here.failure().what, ""}};
+    auto steps = check_driver(*here);
+    // The three counts say whether anything below the driver can be expected to work.
+    const auto kfd = here->sources.kfd.value_or(0);
+    if (kfd == 0) {
+        steps.push_back({step::state::skipped, "agent", "not checked", ""});
+        steps.push_back({step::state::skipped, "rights", "not checked", ""});
+        steps.push_back({step::state::skipped, "smi", "not checked", ""});
+        return steps;
+    }
+    steps.push_back(check_rights(open_devices(*here), in_job));
+    steps.push_back(check_smi(*here));
+    const std::string state = site.runtime_directory + "/node.json";
+    steps.push_back(check_agent(agent_answers(site), ::access(state.c_str(), R_OK) == 0));
+    return steps;
+}
+
+std::vector<step> examine_slurm(const settings& site) {
+    const auto slurm = read_slurm(site);
+    if (!slurm)
+        return {{step::state::unknown, "slurm", slurm.failure().what, ""}};
+    return {check_prolog_flags(slurm->settings), check_plugin(slurm->plugstack, slurm->plugin_exists),
+            check_gres_types(slurm->settings), check_fence(slurm->settings, slurm->cgroup_conf)};
+}
+
+const char* color_of(step::state state) {
+    switch (state) {
+    case step::state::ok:
+        return "\033[32m";
+    case step::state::warning:
+        return "\033[33m";
+    case step::state::wrong:
+        return "\033[31m";
+    case step::state::unknown:
+    case step::state::skipped:
+        break;
+    }
+    return "\033[2m";
+}
+
+std::string text_for_people(const std::vector<step>& steps, bool colored) {
+    std::string text;
+    for (const step& one : steps) {
+        text += fmt::format("{}{:<8}{} {:<9} {}\n", colored ? color_of(one.found) : "", text_of(one.found),
+                            colored ? "\033[0m" : "", one.check, one.text);
+        if (!one.remedy.empty())
+            text += fmt::format("{:<19}to mend it: {}\n", "", one.remedy);
+    }
+    return text;
+}
+
+std::string text_for_programs(const std::vector<step>& steps) {
+    auto list = nlohmann::json::array();
+    for (const step& one : steps)
+        list.push_back({{"check", one.check},
+                        {"state", text_of(one.found)},
+                        {"text", one.text},
+                        {"remedy", one.remedy.empty() ? nlohmann::json() : nlohmann::json(one.remedy)}});
+    return list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+int doctor_command(const command_context& context, bool as_json) {
+    const auto site = load_settings(context.configuration);
+    if (!site)
+        return report(site.failure());
+    const auto variables = own_environment();
+    auto steps = examine_node(*site, variables.contains("SLURM_JOB_ID"));
+    append(steps, examine_slurm(*site));
+    append(steps, check_variables(variables));
+
+    const std::string text = as_json ? text_for_programs(steps) : text_for_people(steps, ::isatty(STDOUT_FILENO) != 0);
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        return report({error_code::internal, "cannot write to standard output"});
+    const bool wrong =
+        std::any_of(steps.begin(), steps.end(), [](const step& one) { return one.found == step::state::wrong; });
+    return wrong ? exit_negative : exit_ok;
+}
+
+} // namespace
+
+void add_doctor(CLI::App& app, command_context& context) {
+    const auto as_json = std::make_shared<bool>(false);
+    auto* command = app.add_subcommand("doctor", "Say why GPUs do not work here");
+    command->add_flag("--json", *as_json, "Print a JSON list");
+    command->callback([as_json, &context] { context.exit_status = doctor_command(context, *as_json); });
+
+    const auto paths = std::make_shared<std::vector<std::string>>();
+    auto* child = app.add_subcommand("open-devices", "Open device files (used by doctor)")->group("");
+    child->add_option("paths", *paths, "Device files");
+    child->callback([paths, &context] { context.exit_status = open_devices_here(*paths); });
+}
+
+} // namespace amd_gpu

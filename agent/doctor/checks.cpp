@@ -1,0 +1,275 @@
+#include "doctor/checks.hpp"
+
+#include "system/files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace amd_gpu {
+namespace {
+
+using enum step::state;
+
+bool contains_item(const slurm_settings& slurm, const std::string& name, std::string_view item) {
+    const auto found = slurm.find(name);
+    if (found == slurm.end())
+        return false;
+    const auto items = split(found->second, ',');
+    return std::any_of(items.begin(), items.end(), [item](const std::string& one) { return trimmed(one) == item; });
+}
+
+/// Lines without comments and surrounding white space; empty ones are left out.
+std::vector<std::string> lines_of(std::string_view text) {
+    std::vector<std::string> lines;
+    for (const std::string& raw : split(text, '\n'))
+        if (const auto line = trimmed(std::string_view(raw).substr(0, raw.find('#'))); !line.empty())
+            lines.emplace_back(line);
+    return lines;
+}
+
+std::string lower(std::string_view text) {
+    std::string result(text);
+    for (char& letter : result)
+        if (letter >= 'A' && letter <= 'Z')
+            letter = static_cast<char>(letter - 'A' + 'a');
+    return result;
+}
+
+step denied(const opened_device& device, bool in_job) {
+    if (device.error == EPERM)
+        return {wrong, "rights", fmt::format("{}: the kernel's device fence (cgroup) forbids it", device.path),
+                in_job ? "no GPU is allocated to this step: add --gpus-per-node=N to srun, sbatch or salloc"
+                       : "this process is in a cgroup without GPUs: ask for them, or leave that cgroup or container"};
+    if (device.error == EACCES)
+        return {wrong, "rights",
+                device.mode ? fmt::format("{}: mode {:04o}, {} keeps this user out", device.path, *device.mode & 07777U,
+                                          device.owner)
+                            : fmt::format("{}: this user lacks the permission", device.path),
+                "add the user to the group of the file, or give it mode 0666 by a udev rule"};
+    if (device.error == ENOENT)
+        return {wrong, "rights", device.path + " does not exist",
+                "load amdgpu, or let udev (or the container) make its device files"};
+    return {wrong, "rights", fmt::format("{}: {}", device.path, std::strerror(device.error)),
+            "the driver refuses the device: look for amdgpu in the kernel log"};
+}
+
+} // namespace
+
+std::string_view text_of(step::state state) {
+    switch (state) {
+    case ok:
+        return "ok";
+    case warning:
+        return "warning";
+    case wrong:
+        return "wrong";
+    case unknown:
+        return "unknown";
+    case skipped:
+        return "skipped";
+    }
+    return "unknown";
+}
+
+slurm_settings slurm_settings_in(std::string_view output) {
+    slurm_settings found;
+    for (const std::string& line : split(output, '\n')) {
+        const auto equals = line.find('=');
+        if (equals == std::string::npos)
+            continue;
+        const auto value = trimmed(std::string_view(line).substr(equals + 1));
+        found.emplace(trimmed(std::string_view(line).substr(0, equals)), value == "(null)" ? "" : value);
+    }
+    return found;
+}
+
+std::optional<plugin_line> plugin_line_in(std::string_view plugstack) {
+    constexpr std::string_view space = " \t";
+    for (const std::string& line : lines_of(plugstack)) {
+        const auto word_end = line.find_first_of(space);
+        if (word_end == std::string::npos)
+            continue;
+        const auto start = line.find_first_not_of(space, word_end);
+        const auto path = line.substr(start, line.find_first_of(space, start) - start);
+        const std::string word = line.substr(0, word_end);
+        if (path.substr(path.rfind('/') + 1) == "amd_gpu.so" && (word == "required" || word == "optional"))
+            return plugin_line{word == "required", path};
+    }
+    return std::nullopt;
+}
+
+std::vector<step> check_driver(const node& here) {
+    const auto& pci = here.sources.pci;
+    const auto& kfd = here.sources.kfd;
+    if (!pci)
+        return {{unknown, "gpus", "the PCI devices cannot be read", ""},
+                {skipped, "driver", "not checked", ""},
+                {skipped, "kfd", "not checked", ""}};
+    if (*pci == 0 && kfd.value_or(0) == 0)
+        return {{ok, "gpus", "no AMD GPU here: nothing to check on this host", ""},
+                {skipped, "driver", "not checked", ""},
+                {skipped, "kfd", "not checked", ""}};
+    std::vector<step> steps = {{ok, "gpus", fmt::format("{} AMD GPUs on PCI", *pci), ""}};
+    const auto kernel = here.versions.find("kernel");
+    std::vector<std::string> unbound;
+    for (const gcd& one : here.gcds)
+        if (!one.bound)
+            unbound.push_back(one.id().text());
+    if (kfd.value_or(0) == 0 && !here.gcds.empty() && unbound.size() == here.gcds.size()) {
+        steps.push_back({wrong, "driver",
+                         fmt::format("driver amdgpu is not loaded for kernel {}",
+                                     kernel == here.versions.end() ? "?" : kernel->second),
+                         "install the amdgpu module for this kernel and run modprobe amdgpu"});
+        steps.push_back({skipped, "kfd", "not checked", ""});
+        return steps;
+    }
+    if (unbound.empty())
+        steps.push_back({ok, "driver", "amdgpu is bound to all of them", ""});
+    else
+        steps.push_back({wrong, "driver", fmt::format("amdgpu does not drive {}", fmt::join(unbound, ", ")),
+                         "look for these addresses in the kernel log"});
+    if (!kfd)
+        steps.push_back({unknown, "kfd", "KFD's topology cannot be read", ""});
+    else if (*kfd < *pci)
+        steps.push_back(
+            {wrong, "kfd", fmt::format("KFD knows {} GPUs, PCI {}", *kfd, *pci), "look for kfd in the kernel log"});
+    else
+        steps.push_back({ok, "kfd", fmt::format("KFD knows {} GPUs", *kfd), ""});
+    return steps;
+}
+
+step check_rights(const std::vector<opened_device>& opened, bool in_job) {
+    if (opened.empty())
+        return {unknown, "rights", "the device files could not be tried", ""};
+    std::vector<const opened_device*> usable;
+    const opened_device* refused = nullptr;
+    bool only_fenced = true;
+    for (const opened_device& device : opened) {
+        if (device.path == "/dev/kfd" && device.error != 0)
+            return denied(device, in_job);
+        if (device.path == "/dev/kfd")
+            continue;
+        if (device.error == 0) {
+            usable.push_back(&device);
+        } else {
+            // A fenced render node may belong to another job: any other failure tells more.
+            if (refused == nullptr || (refused->error == EPERM && device.error != EPERM))
+                refused = &device;
+            only_fenced = only_fenced && device.error == EPERM;
+        }
+    }
+    if (refused != nullptr && (usable.empty() || !only_fenced))
+        return denied(*refused, in_job);
+    std::vector<std::string> names;
+    for (const auto* device : usable)
+        names.push_back(device->path.substr(device->path.rfind('/') + 1));
+    if (names.empty())
+        return {unknown, "rights", "/dev/kfd opens; no render node is known", ""};
+    return {ok, "rights", fmt::format("/dev/kfd and {} GPUs can be opened: {}", names.size(), fmt::join(names, ", ")),
+            ""};
+}
+
+step check_smi(const node& here) {
+    if (!here.sources.smi)
+        return {unknown, "smi", "rocm_smi does not answer",
+                "install rocm_smi, or name its file as smi_library in [discovery]"};
+    if (here.sources.kfd && *here.sources.smi != *here.sources.kfd)
+        return {warning, "smi", fmt::format("SMI sees {} GPUs, KFD {}", *here.sources.smi, *here.sources.kfd),
+                "see the findings of amd-gpu-agent discover"};
+    return {ok, "smi", fmt::format("SMI sees {} GPUs", *here.sources.smi), ""};
+}
+
+step check_agent(const std::optional<bool>& answers, bool left_state) {
+    if (answers)
+        return *answers ? step{ok, "agent", "the daemon answers", ""}
+                        : step{wrong, "agent", "the daemon does not answer", "systemctl start amd-gpu-agent.socket"};
+    if (left_state)
+        return {ok, "agent", "the daemon has run here (only root may ask it)", ""};
+    return {unknown, "agent", "no trace of the daemon, and only root may ask it", ""};
+}
+
+step check_prolog_flags(const slurm_settings& slurm) {
+    const auto flags = slurm.find("PrologFlags");
+    if (flags == slurm.end())
+        return {unknown, "prolog", "Slurm does not say its PrologFlags", ""};
+    const std::string shown = flags->second.empty() ? "PrologFlags is not set" : "PrologFlags=" + flags->second;
+    if (contains_item(slurm, "PrologFlags", "RunInJob"))
+        return {wrong, "prolog", shown + ": with RunInJob Slurm never calls the plugin's prolog",
+                "take RunInJob out of PrologFlags in slurm.conf"};
+    if (!contains_item(slurm, "PrologFlags", "Alloc"))
+        return {wrong, "prolog", shown + ": without Alloc the prolog runs only when the first step comes",
+                "set PrologFlags=Alloc,DeferBatch in slurm.conf"};
+    if (!contains_item(slurm, "PrologFlags", "DeferBatch"))
+        return {wrong, "prolog", shown + ": without DeferBatch a batch script starts while nodes are still tested",
+                "set PrologFlags=Alloc,DeferBatch in slurm.conf"};
+    return {ok, "prolog", shown, ""};
+}
+
+step check_gres_types(const slurm_settings& slurm) {
+    if (!slurm.contains("GresTypes"))
+        return {unknown, "gres", "Slurm does not say its GresTypes", ""};
+    if (!contains_item(slurm, "GresTypes", "gpu"))
+        return {warning, "gres", "Slurm does not count GPUs (GresTypes has no gpu)",
+                "set GresTypes=gpu, or gpus_without_gres = \"exclusive_nodes\" in amd-gpu.toml"};
+    return {ok, "gres", "Slurm counts GPUs", ""};
+}
+
+step check_fence(const slurm_settings& slurm, const std::optional<std::string>& cgroup_conf) {
+    if (!slurm.contains("TaskPlugin") || !cgroup_conf)
+        return {unknown, "fence", "TaskPlugin or cgroup.conf cannot be read", ""};
+    bool constrained = false;
+    for (const std::string& line : lines_of(*cgroup_conf))
+        if (const auto equals = line.find('='); equals != std::string::npos)
+            if (lower(trimmed(std::string_view(line).substr(0, equals))) == "constraindevices")
+                constrained = lower(trimmed(std::string_view(line).substr(equals + 1))) == "yes";
+    if (contains_item(slurm, "TaskPlugin", "task/cgroup") && constrained)
+        return {ok, "fence", "jobs can open their own GPUs only", ""};
+    return {warning, "fence", "jobs can open the GPUs of other jobs",
+            "set TaskPlugin=task/cgroup in slurm.conf and ConstrainDevices=yes in cgroup.conf"};
+}
+
+step check_plugin(const std::optional<std::string>& plugstack, const std::optional<bool>& file_exists) {
+    if (!plugstack)
+        return {unknown, "plugin", "plugstack.conf cannot be read", ""};
+    const auto line = plugin_line_in(*plugstack);
+    if (!line) {
+        const auto lines = lines_of(*plugstack);
+        if (std::any_of(lines.begin(), lines.end(), [](const auto& one) { return one.starts_with("include"); }))
+            return {unknown, "plugin", "plugstack.conf includes other files, which are not read", ""};
+        return {wrong, "plugin", "plugstack.conf does not load amd_gpu.so",
+                "add the line \"optional amd_gpu.so\" on submit hosts and nodes and restart slurmd"};
+    }
+    if (!file_exists)
+        return {unknown, "plugin", "whether " + line->path + " is there cannot be told", ""};
+    if (!*file_exists)
+        return {wrong, "plugin", "plugstack.conf names " + line->path + ", which is not there",
+                "install the package on this host, too"};
+    if (line->required)
+        return {warning, "plugin", line->path + " is required: a host without the file can submit no job at all",
+                "write optional in place of required"};
+    return {ok, "plugin", "plugstack.conf loads " + line->path, ""};
+}
+
+std::vector<step> check_variables(const std::map<std::string, std::string>& environment) {
+    std::vector<step> steps;
+    for (const auto& [name, value] : environment)
+        // The runtime also has numbered names, one for each GPU, whose effect differs between its releases.
+        if (name == "HSA_OVERRIDE_GFX_VERSION" || name.starts_with("HSA_OVERRIDE_GFX_VERSION_"))
+            steps.push_back({warning, "override", name + "=" + value + " hides what the GPUs really are",
+                             "unset " + name + ": AMD's datacenter GPUs do not need it"});
+    constexpr std::array masks = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"};
+    for (const char* name : masks)
+        if (const auto set = environment.find(name); set != environment.end()) {
+            const auto value = trimmed(set->second);
+            // To HIP an empty mask of its own two is no mask; to ROCR an empty one leaves no GPU.
+            if (value == "-1" || (value.empty() && std::string_view(name) == "ROCR_VISIBLE_DEVICES"))
+                steps.push_back({wrong, "masks", fmt::format("{}=\"{}\" leaves no GPU", name, value),
+                                 fmt::format("unset {}", name)});
+        }
+    return steps;
+}
+
+} // namespace amd_gpu

@@ -1,0 +1,35 @@
+// Gathers what doctor's checks judge. Device files are opened in a child, because an open can hang in the driver; Slurm
+// is asked through scontrol with five seconds at most.
+#pragma once
+
+#include "configuration/settings.hpp"
+#include "doctor/checks.hpp"
+#include "result.hpp"
+
+#include <string>
+#include <vector>
+
+namespace amd_gpu {
+
+/// What Slurm is set to, as far as this host can see it.
+struct slurm_facts {
+    slurm_settings settings;
+    std::optional<std::string> cgroup_conf; ///< text of the file beside slurm.conf
+    std::optional<std::string> plugstack;   ///< text of the file of PlugStackConfig, or the one beside slurm.conf
+    std::optional<bool> plugin_exists;      ///< the file that it names, in PluginDir unless it has a slash
+};
+
+/// Asks Slurm and reads its files. Errors: scontrol is not there (not_found) or does not answer.
+result<slurm_facts> read_slurm(const settings& site);
+
+/// Whether the daemon answers its socket; asked as root only, else unknown.
+std::optional<bool> agent_answers(const settings& site);
+
+/// Opens /dev/kfd and the render nodes of a node as the calling user, in a child with its own deadline of five seconds.
+/// Empty when the child does not answer.
+std::vector<opened_device> open_devices(const node& here);
+
+/// That child: opens each file and prints "ERRNO PATH" a line. Gives its exit status.
+int open_devices_here(const std::vector<std::string>& paths);
+
+} // namespace amd_gpu
