@@ -83,7 +83,7 @@ TEST_CASE("GCDs of one NUMA node get its caches in the order of their addresses"
     REQUIRE(view->places[2].cores == std::vector<uint32_t>{0, 1, 2, 3});
 }
 
-TEST_CASE("a GPU without NUMA node has no place and is no index", "[discovery][locality]") {
+TEST_CASE("a GPU without NUMA node has no place and is no index", "[discovery][locality][case:TOPO-5][case:INIT-7]") {
     const auto view = read_locality({at(0x01, std::nullopt), at(0xee, 0)}, two_numa_nodes());
     REQUIRE(view);
     REQUIRE_FALSE(view->places[0].numa);
@@ -92,7 +92,7 @@ TEST_CASE("a GPU without NUMA node has no place and is no index", "[discovery][l
     REQUIRE(view->problems.empty());
 }
 
-TEST_CASE("sources that contradict each other leave the place unknown", "[discovery][locality]") {
+TEST_CASE("sources that contradict each other leave the place unknown", "[discovery][locality][case:TOPO-11]") {
     const auto view = read_locality({at(0xc1, 0)}, two_numa_nodes());
     REQUIRE(view);
     REQUIRE_FALSE(view->places[0].numa);

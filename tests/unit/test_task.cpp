@@ -73,7 +73,8 @@ TEST_CASE("impossible places and no GCDs do not crash", "[task]") {
     CHECK(share_of(gcds(2), {0, 0}).size() == 2);
 }
 
-TEST_CASE("masks use unique ids, and positions among what the runtime lists where an id is unknown", "[task]") {
+TEST_CASE("masks use unique ids, and positions among what the runtime lists where an id is unknown",
+          "[task][case:VIS-3][case:MIX-3][case:RSMI-1]") {
     const auto all = gcds(4);
     CHECK(rocr_mask({all[2]}, all) == "GPU-0000000000000002");
     const auto without = gcds(4, false);
