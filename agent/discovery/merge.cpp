@@ -1,6 +1,7 @@
 #include "discovery/merge.hpp"
 
 #include "discovery/products.hpp"
+#include "discovery/xnack.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -79,6 +80,16 @@ void take_product(gcd& into, const pci_gpu* function) {
         take(into, &gcd::kind, "kind", std::optional(gpu_kind::integrated), "table of products: processor");
 }
 
+void take_xnack(gcd& into, const kfd_device& from, const std::optional<int64_t>& noretry) {
+    if (!into.target)
+        return;
+    const auto modes = xnack_of(
+        {into.target->processor, noretry, from.shared_virtual_memory, into.kind == gpu_kind::virtual_function});
+    const std::string source = "table of processors, module amdgpu parameter noretry";
+    take(into, &gcd::xnack, "xnack", modes.by_default, source);
+    take(into, &gcd::xnack_selectable, "xnack_selectable", modes.selectable, source + ", KFD capability");
+}
+
 const pci_gpu* at(const pci_view& pci, const pci_address& bdf) {
     const auto found =
         std::find_if(pci.gpus.begin(), pci.gpus.end(), [&](const pci_gpu& gpu) { return gpu.bdf == bdf; });
@@ -132,6 +143,7 @@ std::vector<gcd> join(const pci_view& pci, const kfd_topology& kfd) {
             take_pci(g, *function);
         take_kfd(g, device);
         take_product(g, function);
+        take_xnack(g, device, kfd.noretry);
         g.bound = function == nullptr || function->driver == "amdgpu";
         gcds.push_back(std::move(g));
     }
