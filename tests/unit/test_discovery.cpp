@@ -67,7 +67,7 @@ TEST_CASE("a healthy node has no finding and three equal counts", "[discovery]")
     REQUIRE(n.versions.at("kernel") == "6.6.0-test");
 }
 
-TEST_CASE("SMI's order is joined by PCI address", "[discovery]") {
+TEST_CASE("SMI's order is joined by PCI address", "[discovery][case:VIS-4]") {
     const test::two_dies tree;
     const auto n = look(tree, listing({0xc600, 0xc100}));
     REQUIRE(n.gcds[0].smi_index == 1U);
@@ -75,7 +75,7 @@ TEST_CASE("SMI's order is joined by PCI address", "[discovery]") {
     REQUIRE(n.findings.empty());
 }
 
-TEST_CASE("a GCD without driver is named and listed as not bound", "[discovery][missing]") {
+TEST_CASE("a GCD without driver is named and listed as not bound", "[discovery][missing][case:MISS-1]") {
     const test::two_dies tree;
     tree.remove("sys/bus/pci/devices/0000:c6:00.0/driver");
     tree.remove(test::sysfs_tree::kfd(2));
@@ -91,7 +91,7 @@ TEST_CASE("a GCD without driver is named and listed as not bound", "[discovery][
     REQUIRE(find(n, "expected_gcds")->level == finding::severity::fault);
 }
 
-TEST_CASE("a driver that refuses all GPUs is one finding that names them", "[discovery][missing]") {
+TEST_CASE("a driver that refuses all GPUs is one finding that names them", "[discovery][missing][case:MISS-1]") {
     const test::two_dies tree;
     for (const char* bdf : {"0000:c1:00.0", "0000:c6:00.0"})
         tree.remove(test::sysfs_tree::pci_file(bdf, "driver"));
@@ -102,7 +102,7 @@ TEST_CASE("a driver that refuses all GPUs is one finding that names them", "[dis
     REQUIRE(says(find(n, "gpu_count"), "2 GPUs on PCI, 0 in KFD; no driver bound: 0000:c1:00.0 0000:c6:00.0"));
 }
 
-TEST_CASE("a driver that is not loaded is one reason for the node", "[discovery][missing]") {
+TEST_CASE("a driver that is not loaded is one reason for the node", "[discovery][missing][case:MISS-4]") {
     const test::two_dies tree;
     for (const char* bdf : {"0000:c1:00.0", "0000:c6:00.0"})
         tree.remove(test::sysfs_tree::pci_file(bdf, "driver"));
@@ -125,7 +125,7 @@ TEST_CASE("a GPU that was given to another driver is no fault", "[discovery][mis
     REQUIRE_FALSE(n.gcds[2].bound);
 }
 
-TEST_CASE("SMI that lists nothing leaves everything else as it is", "[discovery][smi]") {
+TEST_CASE("SMI that lists nothing leaves everything else as it is", "[discovery][smi][case:ARCH-6][case:INIT-2]") {
     const test::two_dies tree;
     const auto n = look(tree, listing({}), 2);
     REQUIRE(n.sources.smi == 0U);
@@ -148,7 +148,7 @@ TEST_CASE("SMI that fails is unknown, which is not zero", "[discovery][smi]") {
     REQUIRE(find(absent, "smi")->level == finding::severity::note);
 }
 
-TEST_CASE("SMI's function numbers that are not on the bus are partitions", "[discovery][smi]") {
+TEST_CASE("SMI's function numbers that are not on the bus are partitions", "[discovery][smi][case:PART-2]") {
     const test::sysfs_tree tree;
     tree.pci("0000:0c:00.0", "0x1002", "0x74a1", "0x120000", "amdgpu");
     for (unsigned long p = 0; p < 3; ++p)
@@ -164,7 +164,7 @@ TEST_CASE("SMI's function numbers that are not on the bus are partitions", "[dis
     }
 }
 
-TEST_CASE("a node without AMD GPUs is asked nothing more", "[discovery]") {
+TEST_CASE("a node without AMD GPUs is asked nothing more", "[discovery][case:INIT-3]") {
     const test::sysfs_tree tree;
     tree.pci("0000:03:00.0", "0x1a03", "0x2000", "0x030000", "ast");
     const auto n = look(tree, {"/bin/sh", "-c", "kill -ABRT $$"});
@@ -187,7 +187,7 @@ TEST_CASE("an empty tree is a node without facts, an absent one an error", "[dis
             error_code::not_found);
 }
 
-TEST_CASE("ids that several GCDs carry identify nothing", "[discovery]") {
+TEST_CASE("ids that several GCDs carry identify nothing", "[discovery][case:RSMI-3]") {
     const test::two_dies tree;
     tree.write(test::sysfs_tree::pci_file("0000:c6:00.0", "unique_id"), "1a2b3c4d5e6f7081\n");
     const auto n = look(tree);
@@ -196,7 +196,7 @@ TEST_CASE("ids that several GCDs carry identify nothing", "[discovery]") {
     REQUIRE(find(n, "identity"));
 }
 
-TEST_CASE("a processor that KFD does not name stays unknown", "[discovery]") {
+TEST_CASE("a processor that KFD does not name stays unknown", "[discovery][case:ARCH-7]") {
     const test::two_dies tree;
     tree.kfd_gpu(2, 51111, 0xc600, 0);
     const auto n = look(tree);
@@ -204,7 +204,7 @@ TEST_CASE("a processor that KFD does not name stays unknown", "[discovery]") {
     REQUIRE(find(n, "target")->bdf == pci_address{0, 0xc6, 0, 0});
 }
 
-TEST_CASE("a processor's graphics unit beside discrete GPUs is left out", "[discovery]") {
+TEST_CASE("a processor's graphics unit beside discrete GPUs is left out", "[discovery][case:MIX-2]") {
     const test::two_dies tree;
     tree.pci("0000:08:00.0", "0x1002", "0x164e", "0x030000", "amdgpu");
     tree.kfd_gpu(3, 9, 0x0800, 100306);
@@ -240,7 +240,7 @@ TEST_CASE("GPUs that a device cgroup hides are not missing", "[discovery]") {
     REQUIRE(says(&findings[0], "1 GPU hidden"));
 }
 
-TEST_CASE("a peer behind another GPU is no direct link", "[discovery][links]") {
+TEST_CASE("a peer behind another GPU is no direct link", "[discovery][links][case:TOPO-2]") {
     const test::two_dies tree;
     tree.pci("0000:c9:00.0", "0x1002", "0x7408", "0x038000", "amdgpu", 1);
     tree.kfd_gpu(3, 51112, 0xc900, 90010);
@@ -253,7 +253,7 @@ TEST_CASE("a peer behind another GPU is no direct link", "[discovery][links]") {
     REQUIRE_FALSE(n.gcds[2].package); // its other die is not known
 }
 
-TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][links]") {
+TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][links][case:TOPO-2]") {
     const test::two_dies tree;
     tree.pci("0000:c9:00.0", "0x1002", "0x7408", "0x038000", "amdgpu", 1);
     tree.kfd_gpu(3, 51112, 0xc900, 90010);
@@ -267,7 +267,7 @@ TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][link
     REQUIRE_FALSE(n.gcds[0].package);
 }
 
-TEST_CASE("a package is also known by its serial number, a placeholder is none", "[discovery][package]") {
+TEST_CASE("a package is also known by its serial number, a placeholder is none", "[discovery][package][case:RSMI-5]") {
     const test::two_dies tree;
     tree.io_link(1, 2, 11, 15, 50000, 100000);
     tree.io_link(2, 1, 11, 15, 50000, 100000);
@@ -293,7 +293,7 @@ TEST_CASE("links that only go one way, or lack within a package, are found", "[d
     REQUIRE(says(find(look(tree), "links"), "dies of one package without a link"));
 }
 
-TEST_CASE("PCIe peers have a link of that type", "[discovery][links]") {
+TEST_CASE("PCIe peers have a link of that type", "[discovery][links][case:TOPO-3]") {
     const test::sysfs_tree tree;
     for (int i = 0; i < 2; ++i) {
         tree.pci(fmt::format("0000:0{}:00.0", i + 1), "0x1002", "0x740f", "0x038000", "amdgpu");
@@ -308,7 +308,8 @@ TEST_CASE("PCIe peers have a link of that type", "[discovery][links]") {
     REQUIRE_FALSE(n.links[0].links);
 }
 
-TEST_CASE("the fingerprint changes with the driver, KFD and the boot, and with nothing else", "[discovery]") {
+TEST_CASE("the fingerprint changes with the driver, KFD and the boot, and with nothing else",
+          "[discovery][case:VIS-9]") {
     const test::two_dies tree;
     const auto before = topology_generation(tree.where());
     REQUIRE(topology_generation(tree.where()) == before);

@@ -160,7 +160,7 @@ TEST_CASE("a reply says the same on both sides", "[exchange]") {
     CHECK(*read == reply);
 }
 
-TEST_CASE("64 partitions with all that is said of them fit into one message", "[exchange]") {
+TEST_CASE("64 partitions with all that is said of them fit into one message", "[exchange][case:PART-5]") {
     preparation_reply reply;
     for (uint32_t i = 0; i < 64; ++i) {
         granted_gcd die{i, i, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128 + i, "gfx942:sramecc+:xnack-", {}, {}, {}};
