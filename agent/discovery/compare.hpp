@@ -2,6 +2,7 @@
 // node out of service is decided elsewhere.
 #pragma once
 
+#include "discovery/driver.hpp"
 #include "discovery/merge.hpp"
 
 #include <optional>
@@ -17,18 +18,19 @@ struct observations {
     std::set<pci_address> integrated;              ///< left out of the two above
     std::optional<smi_answer> smi;                 ///< nothing when there was nothing to ask for
     std::optional<result<locality_view>> locality; ///< likewise
-    std::string kernel;                            ///< release, for messages
+    std::vector<std::string> smi_locks;            ///< files of SMI's locks, when it did not answer
+    driver_state driver;
 };
 
 /// How many GPUs each source sees; integrated ones are not counted anywhere. A source that could not be asked is
 /// unknown.
 source_counts count_gpus(const observations& seen);
 
-/// What an administrator should know, faults first. `found` holds the joined GCDs and their links; `expected` is the
-/// site's number of GCDs.
+/// What an administrator should know, faults first. `found` holds the joined GCDs, their links and the findings so far;
+/// `expected` is the site's number of GCDs.
 std::vector<finding> compare(const observations& seen, const node& found, std::optional<uint32_t> expected);
 
-/// Unique ids that several GCDs carry identify nothing: clears them and returns the GCDs that had one.
-std::vector<pci_address> clear_shared_ids(std::vector<gcd>& gcds);
+/// Unique ids that several GCDs carry identify nothing: clears them. A finding for each id that several GPUs have.
+std::vector<finding> clear_shared_ids(std::vector<gcd>& gcds);
 
 } // namespace amd_gpu

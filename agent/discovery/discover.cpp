@@ -19,16 +19,6 @@ std::string boot_id(const sysfs& where) {
     return read_line(where.proc + "/sys/kernel/random/boot_id").value_or("");
 }
 
-/// AMD's driver package has a version of its own; the kernel's driver has none but its kernel's.
-std::optional<std::string> driver_version(const sysfs& where) {
-    const std::string module = where.sys + "/module/amdgpu";
-    if (auto version = read_line(module + "/version"))
-        return version;
-    if (::access(module.c_str(), F_OK) != 0)
-        return std::nullopt;
-    return "in-tree";
-}
-
 /// The library that the site names, else the one that the environment names, else the known names.
 std::string smi_library(const settings& site) {
     if (!site.smi_library.empty())
@@ -45,7 +35,7 @@ result<node> discover(const settings& site, deadline until, const sysfs& where,
         return error{error_code::not_found, where.sys + " cannot be read"};
 
     observations seen;
-    seen.kernel = read_line(where.proc + "/sys/kernel/osrelease").value_or("");
+    seen.driver = read_driver(where);
     seen.pci = read_pci(where);
     seen.kfd = read_kfd(where);
     seen.integrated = leave_out_integrated(seen.pci, seen.kfd);
@@ -62,24 +52,20 @@ result<node> discover(const settings& site, deadline until, const sysfs& where,
         seen.smi = ask_smi(reader.empty() ? smi_reader(smi_library(site)) : reader, until.at_most(until.left() / 2));
         if (*seen.smi)
             set_smi(found.gcds, **seen.smi);
+        else
+            seen.smi_locks = smi_locks(where);
         seen.locality = read_locality(locality_queries(found.gcds));
         if (*seen.locality)
             set_places(found.gcds, **seen.locality);
     }
 
     found.sources = count_gpus(seen);
-    const auto shared = clear_shared_ids(found.gcds);
+    found.findings = clear_shared_ids(found.gcds);
     found.findings = compare(seen, found, site.expected_gcds);
-    if (!shared.empty()) {
-        found.findings.push_back(
-            {finding::severity::warning, "identity", std::nullopt,
-             fmt::format("{} GCDs carry the unique id of another one; they are known by their PCI addresses alone",
-                         shared.size())});
-    }
 
-    if (!seen.kernel.empty())
-        found.versions["kernel"] = seen.kernel;
-    if (const auto driver = driver_version(where))
+    if (!seen.driver.kernel.empty())
+        found.versions["kernel"] = seen.driver.kernel;
+    if (const auto driver = seen.driver.text())
         found.versions["driver"] = *driver;
     if (seen.smi && *seen.smi && !(*seen.smi)->version.empty())
         found.versions["smi"] = (*seen.smi)->version;
@@ -89,7 +75,8 @@ result<node> discover(const settings& site, deadline until, const sysfs& where,
 }
 
 std::string topology_generation(const sysfs& where) {
-    return fmt::format("{} kfd={} {}", boot_id(where), kfd_generation(where).value_or("none"), pci_summary(where));
+    return fmt::format("{} driver={} kfd={} {}", boot_id(where), driver_instance(where).value_or(0),
+                       kfd_generation(where).value_or("none"), pci_summary(where));
 }
 
 } // namespace amd_gpu

@@ -18,8 +18,8 @@ namespace amd_gpu {
 result<node> discover(const settings& site, deadline until, const sysfs& where = {},
                       const std::vector<std::string>& reader = {});
 
-/// A fingerprint of everything whose change makes an earlier discovery stale: boot, KFD's counter of changes, the PCI
-/// functions and their drivers. Costs a few small file reads.
+/// A fingerprint of everything whose change makes an earlier discovery stale: boot, the driver's start, KFD's counter
+/// of changes, the PCI functions with their drivers and partition modes. Costs a few small file reads.
 std::string topology_generation(const sysfs& where = {});
 
 } // namespace amd_gpu

@@ -64,6 +64,16 @@ smi_answer ask_once(const std::vector<std::string>& reader, deadline until) {
 
 } // namespace
 
+std::vector<std::string> smi_locks(const sysfs& where) {
+    // rocm_smi's shared_mutex.cc names them so, all versions alike.
+    std::vector<std::string> files;
+    for (const auto& name : list_directory(where.shm)) {
+        if (name.starts_with("rocm_smi"))
+            files.push_back(where.shm + "/" + name);
+    }
+    return files;
+}
+
 std::vector<std::string> smi_reader(const std::string& library) {
     std::vector<std::string> reader = {"/proc/self/exe", "read-smi"};
     if (!library.empty())

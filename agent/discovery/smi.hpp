@@ -2,6 +2,7 @@
 // it does not expect, waits on a mutex that others share and prints where it likes. Nothing here loads it.
 #pragma once
 
+#include "discovery/sysfs.hpp"
 #include "node/node.hpp"
 #include "system/deadline.hpp"
 
@@ -34,6 +35,9 @@ using smi_answer = result<smi_view>;
 /// or what a test puts in its place. A library that cannot start is tried three times, each time in a new process:
 /// another process may have held its mutex.
 smi_answer ask_smi(const std::vector<std::string>& reader, deadline until);
+
+/// The files of the locks that the library's users share, "/dev/shm/rocm_smi_card0" ...; they stay when a user dies.
+std::vector<std::string> smi_locks(const sysfs& where);
 
 /// The reader that this program starts: itself. `library` is a path, or empty for the known names.
 std::vector<std::string> smi_reader(const std::string& library);

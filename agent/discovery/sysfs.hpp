@@ -9,6 +9,7 @@ namespace amd_gpu {
 struct sysfs {
     std::string sys = "/sys";
     std::string proc = "/proc";
+    std::string shm = "/dev/shm"; ///< POSIX shared memory
 };
 
 } // namespace amd_gpu

@@ -99,6 +99,7 @@ parted() {
     expect '[.gcds[].target] | index("gfx1100") != null'
 }
 
+# case: APU-1 APU-2
 @test "an APU has the memory that KFD shows, whatever the driver calls its own" {
     for model in mi300a-no-vram mi300a-carveout; do
         whole "$model" 4 gfx942:sramecc+
@@ -112,6 +113,7 @@ parted() {
     expect '.sources.kfd == 1 and .gcds[0].unique_id == null'
 }
 
+# case: MISS-1 MISS-4
 @test "a node without a driver and one where it took nothing" {
     on mi250x-no-driver
     expect '.sources.pci == 8 and .sources.kfd == null and (.findings | length) > 0'

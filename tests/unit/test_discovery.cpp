@@ -1,48 +1,13 @@
 // Discovery as a whole on small trees: joining, links, packages, and what a disagreement of the sources says.
+#include "discovered.hpp"
 #include "discovery/compare.hpp"
-#include "discovery/discover.hpp"
-#include "sysfs_tree.hpp"
-
-#include <algorithm>
-#include <catch2/catch.hpp>
-#include <fmt/format.h>
 
 using namespace amd_gpu;
-
-namespace {
-
-/// A reader that lists GPUs at these ids (bus << 8 | device << 3 | function), in this order.
-std::vector<std::string> listing(const std::vector<unsigned long>& ids) {
-    std::string devices;
-    for (std::size_t i = 0; i < ids.size(); ++i)
-        devices += fmt::format(R"({}{{"index":{},"id":{}}})", i > 0 ? "," : "", i, ids[i]);
-    return {"/bin/echo", R"({"version":"1.0.0","devices":[)" + devices + "]}"};
-}
-
-const std::vector<std::string> both = listing({0xc100, 0xc600});
-
-node look(const test::sysfs_tree& tree, const std::vector<std::string>& reader = both,
-          std::optional<uint32_t> expected = {}) {
-    settings site;
-    site.expected_gcds = expected;
-    auto found = discover(site, deadline::in(std::chrono::seconds(5)), tree.where(), reader);
-    REQUIRE(found);
-    // Where the GPUs sit is asked of the machine that runs the test, which has none.
-    std::erase_if(found->findings, [](const finding& f) { return f.check == "locality"; });
-    return *found;
-}
-
-const finding* find(const node& where, const std::string& check) {
-    const auto found =
-        std::find_if(where.findings.begin(), where.findings.end(), [&](const finding& f) { return f.check == check; });
-    return found == where.findings.end() ? nullptr : &*found;
-}
-
-bool says(const finding* f, const std::string& part) {
-    return f != nullptr && f->text.find(part) != std::string::npos;
-}
-
-} // namespace
+using test::both;
+using test::find;
+using test::listing;
+using test::look;
+using test::says;
 
 TEST_CASE("a healthy node has no finding and three equal counts", "[discovery]") {
     const test::two_dies tree;
@@ -67,7 +32,7 @@ TEST_CASE("a healthy node has no finding and three equal counts", "[discovery]")
     REQUIRE(n.versions.at("kernel") == "6.6.0-test");
 }
 
-TEST_CASE("SMI's order is joined by PCI address", "[discovery]") {
+TEST_CASE("SMI's order is joined by PCI address", "[discovery][case:VIS-4]") {
     const test::two_dies tree;
     const auto n = look(tree, listing({0xc600, 0xc100}));
     REQUIRE(n.gcds[0].smi_index == 1U);
@@ -75,7 +40,7 @@ TEST_CASE("SMI's order is joined by PCI address", "[discovery]") {
     REQUIRE(n.findings.empty());
 }
 
-TEST_CASE("a GCD without driver is named and listed as not bound", "[discovery][missing]") {
+TEST_CASE("a GCD without driver is named and listed as not bound", "[discovery][missing][case:MISS-1]") {
     const test::two_dies tree;
     tree.remove("sys/bus/pci/devices/0000:c6:00.0/driver");
     tree.remove(test::sysfs_tree::kfd(2));
@@ -91,22 +56,26 @@ TEST_CASE("a GCD without driver is named and listed as not bound", "[discovery][
     REQUIRE(find(n, "expected_gcds")->level == finding::severity::fault);
 }
 
-TEST_CASE("a driver that refuses all GPUs is one finding that names them", "[discovery][missing]") {
+TEST_CASE("a driver that refuses all GPUs is one finding that names them",
+          "[discovery][missing][case:MISS-1][case:MISS-2][case:MISS-3]") {
     const test::two_dies tree;
     for (const char* bdf : {"0000:c1:00.0", "0000:c6:00.0"})
         tree.remove(test::sysfs_tree::pci_file(bdf, "driver"));
     tree.remove(test::sysfs_tree::kfd(1));
     tree.remove(test::sysfs_tree::kfd(2));
+    tree.write("sys/module/amdgpu/version", "6.7.0\n");
     const auto n = look(tree, listing({}));
     REQUIRE(n.findings.size() == 1);
-    REQUIRE(says(find(n, "gpu_count"), "2 GPUs on PCI, 0 in KFD; no driver bound: 0000:c1:00.0 0000:c6:00.0"));
+    REQUIRE(says(find(n, "driver"), "2 GPUs on PCI, 0 bound: the driver amdgpu 6.7.0 (DKMS) is loaded"));
+    REQUIRE(says(find(n, "driver"), "drives none of them: 0000:c1:00.0 0000:c6:00.0; see the kernel log, power cycle"));
 }
 
-TEST_CASE("a driver that is not loaded is one reason for the node", "[discovery][missing]") {
+TEST_CASE("a driver that is not loaded is one reason for the node", "[discovery][missing][case:MISS-4]") {
     const test::two_dies tree;
     for (const char* bdf : {"0000:c1:00.0", "0000:c6:00.0"})
         tree.remove(test::sysfs_tree::pci_file(bdf, "driver"));
     tree.remove("sys/class/kfd");
+    tree.write("sys/module/drm/initstate", "live\n");
     const auto n = look(tree, {"/bin/echo", R"({"start_error":"rsmi_init failed with status 8"})"});
     REQUIRE(n.findings.size() == 1);
     REQUIRE(n.findings[0].check == "driver");
@@ -125,7 +94,7 @@ TEST_CASE("a GPU that was given to another driver is no fault", "[discovery][mis
     REQUIRE_FALSE(n.gcds[2].bound);
 }
 
-TEST_CASE("SMI that lists nothing leaves everything else as it is", "[discovery][smi]") {
+TEST_CASE("SMI that lists nothing leaves everything else as it is", "[discovery][smi][case:ARCH-6][case:INIT-2]") {
     const test::two_dies tree;
     const auto n = look(tree, listing({}), 2);
     REQUIRE(n.sources.smi == 0U);
@@ -133,10 +102,11 @@ TEST_CASE("SMI that lists nothing leaves everything else as it is", "[discovery]
     REQUIRE(n.gcds[0].target);
     REQUIRE(n.findings.size() == 1);
     REQUIRE(n.findings[0].level == finding::severity::warning);
-    REQUIRE(says(&n.findings[0], "2 GPUs in KFD, 0 in SMI; not listed by SMI: 0000:c1:00.0 0000:c6:00.0"));
+    REQUIRE(says(&n.findings[0], "2 GPUs in KFD, 0 in SMI; not listed by SMI: 0000:c1:00.0 0000:c6:00.0; facts "
+                                 "about them come from KFD and PCI alone"));
 }
 
-TEST_CASE("SMI that fails is unknown, which is not zero", "[discovery][smi]") {
+TEST_CASE("SMI that fails is unknown, which is not zero", "[discovery][smi][case:INIT-5][case:INIT-6]") {
     const test::two_dies tree;
     const auto aborts = look(tree, {"/bin/sh", "-c", "kill -ABRT $$"});
     REQUIRE_FALSE(aborts.sources.smi);
@@ -148,9 +118,10 @@ TEST_CASE("SMI that fails is unknown, which is not zero", "[discovery][smi]") {
     REQUIRE(find(absent, "smi")->level == finding::severity::note);
 }
 
-TEST_CASE("SMI's function numbers that are not on the bus are partitions", "[discovery][smi]") {
+TEST_CASE("SMI's function numbers that are not on the bus are partitions", "[discovery][smi][case:PART-2]") {
     const test::sysfs_tree tree;
     tree.pci("0000:0c:00.0", "0x1002", "0x74a1", "0x120000", "amdgpu");
+    tree.write(test::sysfs_tree::pci_file("0000:0c:00.0", "current_compute_partition"), "TPX\n");
     for (unsigned long p = 0; p < 3; ++p)
         tree.kfd_gpu(1 + static_cast<int>(p), 10, 0x0c00UL | p << 28, 90402);
     const auto n = look(tree, listing({0x0c00, 0x0c01, 0x0c02}));
@@ -164,7 +135,7 @@ TEST_CASE("SMI's function numbers that are not on the bus are partitions", "[dis
     }
 }
 
-TEST_CASE("a node without AMD GPUs is asked nothing more", "[discovery]") {
+TEST_CASE("a node without AMD GPUs is asked nothing more", "[discovery][case:INIT-3]") {
     const test::sysfs_tree tree;
     tree.pci("0000:03:00.0", "0x1a03", "0x2000", "0x030000", "ast");
     const auto n = look(tree, {"/bin/sh", "-c", "kill -ABRT $$"});
@@ -187,7 +158,7 @@ TEST_CASE("an empty tree is a node without facts, an absent one an error", "[dis
             error_code::not_found);
 }
 
-TEST_CASE("ids that several GCDs carry identify nothing", "[discovery]") {
+TEST_CASE("ids that several GCDs carry identify nothing", "[discovery][case:RSMI-3]") {
     const test::two_dies tree;
     tree.write(test::sysfs_tree::pci_file("0000:c6:00.0", "unique_id"), "1a2b3c4d5e6f7081\n");
     const auto n = look(tree);
@@ -196,7 +167,7 @@ TEST_CASE("ids that several GCDs carry identify nothing", "[discovery]") {
     REQUIRE(find(n, "identity"));
 }
 
-TEST_CASE("a processor that KFD does not name stays unknown", "[discovery]") {
+TEST_CASE("a processor that KFD does not name stays unknown", "[discovery][case:ARCH-7]") {
     const test::two_dies tree;
     tree.kfd_gpu(2, 51111, 0xc600, 0);
     const auto n = look(tree);
@@ -204,7 +175,7 @@ TEST_CASE("a processor that KFD does not name stays unknown", "[discovery]") {
     REQUIRE(find(n, "target")->bdf == pci_address{0, 0xc6, 0, 0});
 }
 
-TEST_CASE("a processor's graphics unit beside discrete GPUs is left out", "[discovery]") {
+TEST_CASE("a processor's graphics unit beside discrete GPUs is left out", "[discovery][case:MIX-2][case:MIX-3]") {
     const test::two_dies tree;
     tree.pci("0000:08:00.0", "0x1002", "0x164e", "0x030000", "amdgpu");
     tree.kfd_gpu(3, 9, 0x0800, 100306);
@@ -227,9 +198,9 @@ TEST_CASE("a graphics unit that is all there is stays", "[discovery]") {
     REQUIRE(n.gcds[0].target->text() == "gfx1151");
 }
 
-TEST_CASE("GPUs that a device cgroup hides are not missing", "[discovery]") {
+TEST_CASE("GPUs that a device cgroup hides are not missing", "[discovery][case:VIS-10]") {
     const test::two_dies tree;
-    observations seen{read_pci(tree.where()), read_kfd(tree.where()), {}, std::nullopt, std::nullopt, "6.6"};
+    observations seen{read_pci(tree.where()), read_kfd(tree.where()), {}, std::nullopt, std::nullopt, {}, {}};
     seen.kfd.devices.pop_back();
     seen.kfd.hidden = 1;
     node n;
@@ -240,7 +211,7 @@ TEST_CASE("GPUs that a device cgroup hides are not missing", "[discovery]") {
     REQUIRE(says(&findings[0], "1 GPU hidden"));
 }
 
-TEST_CASE("a peer behind another GPU is no direct link", "[discovery][links]") {
+TEST_CASE("a peer behind another GPU is no direct link", "[discovery][links][case:TOPO-2]") {
     const test::two_dies tree;
     tree.pci("0000:c9:00.0", "0x1002", "0x7408", "0x038000", "amdgpu", 1);
     tree.kfd_gpu(3, 51112, 0xc900, 90010);
@@ -253,7 +224,7 @@ TEST_CASE("a peer behind another GPU is no direct link", "[discovery][links]") {
     REQUIRE_FALSE(n.gcds[2].package); // its other die is not known
 }
 
-TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][links]") {
+TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][links][case:TOPO-2]") {
     const test::two_dies tree;
     tree.pci("0000:c9:00.0", "0x1002", "0x7408", "0x038000", "amdgpu", 1);
     tree.kfd_gpu(3, 51112, 0xc900, 90010);
@@ -267,7 +238,7 @@ TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][link
     REQUIRE_FALSE(n.gcds[0].package);
 }
 
-TEST_CASE("a package is also known by its serial number, a placeholder is none", "[discovery][package]") {
+TEST_CASE("a package is also known by its serial number, a placeholder is none", "[discovery][package][case:RSMI-5]") {
     const test::two_dies tree;
     tree.io_link(1, 2, 11, 15, 50000, 100000);
     tree.io_link(2, 1, 11, 15, 50000, 100000);
@@ -293,7 +264,7 @@ TEST_CASE("links that only go one way, or lack within a package, are found", "[d
     REQUIRE(says(find(look(tree), "links"), "dies of one package without a link"));
 }
 
-TEST_CASE("PCIe peers have a link of that type", "[discovery][links]") {
+TEST_CASE("PCIe peers have a link of that type", "[discovery][links][case:TOPO-3]") {
     const test::sysfs_tree tree;
     for (int i = 0; i < 2; ++i) {
         tree.pci(fmt::format("0000:0{}:00.0", i + 1), "0x1002", "0x740f", "0x038000", "amdgpu");
@@ -308,7 +279,8 @@ TEST_CASE("PCIe peers have a link of that type", "[discovery][links]") {
     REQUIRE_FALSE(n.links[0].links);
 }
 
-TEST_CASE("the fingerprint changes with the driver, KFD and the boot, and with nothing else", "[discovery]") {
+TEST_CASE("the fingerprint changes with the driver, KFD and the boot, and with nothing else",
+          "[discovery][case:VIS-9]") {
     const test::two_dies tree;
     const auto before = topology_generation(tree.where());
     REQUIRE(topology_generation(tree.where()) == before);

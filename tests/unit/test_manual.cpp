@@ -68,7 +68,7 @@ TEST_CASE("slurm-amd-gpu(7) has every item of the option, as the help describes 
 
 TEST_CASE("slurm-amd-gpu(7) has every variable that a job gets", "[manual]") {
     const std::string page = words_of("slurm-amd-gpu.7");
-    const granted_gcd one{0, 0, "0000:c1:00.0", "55e8462ab3ad7a3d", 128, "gfx90a", {}};
+    const granted_gcd one{0, 0, "0000:c1:00.0", "55e8462ab3ad7a3d", 128, "gfx90a", {}, {}, {}};
     std::vector<edit> edits = task_edits({one}, "GPU-55e8462ab3ad7a3d", [](const std::string&) { return true; });
     for (edit& more : build_target_edits({target_id{"gfx90a", {}, {}}}))
         edits.push_back(std::move(more));
@@ -162,6 +162,6 @@ TEST_CASE("amd-gpu-probe(8) has every command and every option of the usage text
         CHECK(says(page, option));
     }
     CHECK(options > 8);
-    for (const char* name : {"gcd", "pairs", "targets", "hbm_copy", "pattern", "fma64"})
+    for (const char* name : {"gcd", "pairs", "devices", "targets", "hbm_copy", "pattern", "fma64"})
         CHECK(says(page, name));
 }
