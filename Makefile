@@ -51,7 +51,7 @@ objects        = $(patsubst %.cpp,$(build)/obj/%.o,$(1))
 agent_sources   := $(filter-out agent/main.cpp,$(wildcard agent/*.cpp agent/*/*.cpp))
 probe_sources   := $(wildcard probes/*.cpp)
 # What the plugin shares with the agent needs nothing but libc and libstdc++ (linked statically).
-shared_sources  := $(wildcard agent/target/*.cpp) agent/service/protocol.cpp agent/service/client.cpp agent/service/exchange.cpp agent/environment/edits.cpp agent/ranges.cpp
+shared_sources  := $(wildcard agent/target/*.cpp agent/placement/*.cpp) agent/service/protocol.cpp agent/service/client.cpp agent/service/exchange.cpp agent/environment/edits.cpp agent/ranges.cpp
 plugin_sources  := $(wildcard spank/*.cpp)
 sim_sources     := $(wildcard tests/sim/node/*.cpp)
 simhip_sources  := $(wildcard tests/sim/hip/*.cpp)

@@ -1,7 +1,10 @@
 #include "spank/binding.hpp"
 
 #include <array>
+#include <charconv>
+#include <fcntl.h>
 #include <sched.h>
+#include <string>
 #include <unistd.h>
 
 namespace amd_gpu {
@@ -13,8 +16,14 @@ constexpr std::size_t most_cpus = 4096;
 class cpu_mask {
   public:
     void add(std::size_t cpu) { CPU_SET_S(cpu, bytes, set()); }
-    [[nodiscard]] bool has(std::size_t cpu) const { return CPU_ISSET_S(cpu, bytes, set()) != 0; }
     [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(CPU_COUNT_S(bytes, set())); }
+    [[nodiscard]] cpu_list list() const {
+        cpu_list cpus;
+        for (uint32_t cpu = 0; cpu < most_cpus; ++cpu)
+            if (CPU_ISSET_S(cpu, bytes, set()) != 0)
+                cpus.push_back(cpu);
+        return cpus;
+    }
     bool load() { return ::sched_getaffinity(0, bytes, set()) == 0; }
     [[nodiscard]] bool use() const { return ::sched_setaffinity(0, bytes, set()) == 0; }
 
@@ -26,37 +35,45 @@ class cpu_mask {
     std::array<unsigned long, bytes / sizeof(unsigned long)> words_{};
 };
 
-/// The CPUs that this process could bind itself to: what the kernel leaves of "all of them", which is the cpuset's.
-cpu_mask cpuset_of(const cpu_mask& now) {
+} // namespace
+
+std::optional<own_cpus> read_own_cpus() {
+    cpu_mask now;
+    if (!now.load())
+        return std::nullopt;
+    // What the kernel leaves of "all of them" is the cpuset.
     cpu_mask all;
     for (std::size_t cpu = 0; cpu < most_cpus; ++cpu)
         all.add(cpu);
-    cpu_mask allowed;
-    if (!all.use() || !allowed.load())
-        return now;
-    return now.use() ? allowed : cpu_mask();
+    cpu_mask allowed = now;
+    if (all.use() && !allowed.load())
+        allowed = now;
+    if (!now.use())
+        return std::nullopt;
+    // A cpuset of the whole machine fences nothing in.
+    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+    return own_cpus{now.list(), allowed.list(), online > 0 && allowed.count() < static_cast<std::size_t>(online)};
 }
 
-} // namespace
-
-std::string bind_closest(const std::vector<uint32_t>& closest) {
-    if (closest.empty())
-        return "which cores are closest to its GCDs is not known, so it was not bound";
-    cpu_mask now;
-    if (!now.load())
-        return "its cores cannot be read, so it was not bound";
-    const cpu_mask cpuset = cpuset_of(now);
-    // A cpuset of the whole machine fences nothing in: then only what Slurm bound the task to is known to be its own.
-    const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-    const bool fenced = online > 0 && cpuset.count() < static_cast<std::size_t>(online);
-    const cpu_mask& allowed = fenced ? cpuset : now;
+bool bind_to(const cpu_list& cpus) {
     cpu_mask wanted;
-    for (const uint32_t cpu : closest)
-        if (cpu < most_cpus && allowed.has(cpu))
+    for (const uint32_t cpu : cpus)
+        if (cpu < most_cpus)
             wanted.add(cpu);
-    if (wanted.count() == 0)
-        return "none of the cores that it may use is close to its GCDs";
-    return wanted.use() ? std::string() : "it could not be bound to its closest cores";
+    return wanted.use();
+}
+
+uint32_t core_of(uint32_t cpu) {
+    const std::string path = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list";
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return cpu;
+    std::array<char, 64> text{};
+    const auto got = ::read(fd, text.data(), text.size() - 1);
+    ::close(fd);
+    uint32_t first = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + (got > 0 ? got : 0), first);
+    return failed == std::errc() && end != text.data() ? first : cpu;
 }
 
 } // namespace amd_gpu

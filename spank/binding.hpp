@@ -1,15 +1,27 @@
-// Binding a task to the cores beside its GCDs.
+// Which CPUs a task may run on, and binding it to some of them: the kernel's affinity of the calling process.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "placement/placement.hpp"
+
+#include <optional>
 
 namespace amd_gpu {
 
-/// Binds the calling process to those of `closest` (Linux CPU numbers) that its step may use: the step's cpuset where
-/// Slurm constrains cores, else the cores that Slurm gave the task. Gives what should be said of it, empty when it
-/// worked; a process that cannot be bound is left as it was.
-std::string bind_closest(const std::vector<uint32_t>& closest);
+/// What the kernel says of this process.
+struct own_cpus {
+    cpu_list bound;      ///< where it may run now
+    cpu_list cpuset;     ///< where it could bind itself to
+    bool fenced = false; ///< its cpuset is less than the machine, and so the job's own
+};
+
+/// Asks the kernel; the affinity is as it was afterwards. Nothing when it does not tell.
+std::optional<own_cpus> read_own_cpus();
+
+/// Binds this process. False when the kernel refuses.
+bool bind_to(const cpu_list& cpus);
+
+/// The number that the hardware threads of one core share: that of its first thread, from sysfs; the thread's own where
+/// sysfs does not tell.
+uint32_t core_of(uint32_t cpu);
 
 } // namespace amd_gpu

@@ -7,6 +7,7 @@
 #include "service/client.hpp"
 #include "spank/asking.hpp"
 #include "spank/binding.hpp"
+#include "spank/placing.hpp"
 #include "spank/task.hpp"
 #include "spank/task_environment.hpp"
 
@@ -74,6 +75,9 @@ preparation_reply ask_agent() {
     return none;
 }
 
+constexpr uint32_t first_render_minor = 128; // Linux drm_drv.c
+constexpr uint32_t render_minor_limit = 512;
+
 bool can_open_minor(uint32_t minor) {
     const std::string path = "/dev/dri/renderD" + std::to_string(minor);
     const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -82,10 +86,10 @@ bool can_open_minor(uint32_t minor) {
     return fd >= 0 || (errno != EPERM && errno != EACCES && errno != ENOENT);
 }
 
-/// N of every /dev/dri/renderD<N> that this process may open. DRM gives render nodes the minors from 128 on.
+/// N of every /dev/dri/renderD<N> that this process may open.
 std::vector<uint32_t> open_render_minors() {
     std::vector<uint32_t> minors;
-    for (uint32_t minor = 128; minor < 512; ++minor)
+    for (uint32_t minor = first_render_minor; minor < render_minor_limit; ++minor)
         if (can_open_minor(minor))
             minors.push_back(minor);
     return minors;
@@ -101,33 +105,54 @@ std::vector<granted_gcd> openable(const std::vector<granted_gcd>& gcds) {
     return open;
 }
 
-/// The GCDs of this task. A device cgroup of its own (--gpus-per-task) has decided already; else Slurm's list of the
-/// step's GPUs narrows the job's, and the tasks share them by rank.
-std::vector<granted_gcd> gcds_of_task(spank_t spank, const std::vector<granted_gcd>& open, task_place place,
-                                      bool share) {
-    if (open.size() < step.step_gcds.size())
-        return open;
-    std::vector<granted_gcd> usable = open;
+/// The GCDs that the tasks of this step share out: where no device cgroup narrows the job's, Slurm's list does.
+std::vector<granted_gcd> gcds_of_step(spank_t spank, const std::vector<granted_gcd>& open) {
     const auto listed = task_variable(spank, "SLURM_STEP_GPUS");
     const auto indices = listed ? parse_ranges(*listed) : std::nullopt;
-    if (indices && open.size() == step.reply.gcds.size())
-        std::erase_if(usable, [&](const granted_gcd& die) {
-            return std::find(indices->begin(), indices->end(), die.slurm_index) == indices->end();
-        });
-    if (usable.empty())
-        usable = open;
-    return share ? share_of(usable, place) : usable;
+    const bool counted =
+        std::all_of(open.begin(), open.end(), [](const granted_gcd& die) { return die.slurm_index.has_value(); });
+    if (!indices || !counted || open.size() < step.reply.gcds.size())
+        return open;
+    std::vector<granted_gcd> usable = open;
+    std::erase_if(usable, [&](const granted_gcd& die) {
+        return std::find(indices->begin(), indices->end(), *die.slurm_index) == indices->end();
+    });
+    return usable.empty() ? open : usable;
 }
 
-task_place place_of(spank_t spank) {
-    task_place place;
-    int local_id = 0;
-    uint32_t tasks = 1;
-    if (spank_get_item(spank, S_TASK_ID, &local_id) == ESPANK_SUCCESS && local_id >= 0)
-        place.local_id = static_cast<uint32_t>(local_id);
-    if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) == ESPANK_SUCCESS)
-        place.tasks = tasks;
-    return place;
+/// How this task's view of the node's devices compares with the job's.
+device_fence fence_around(const std::vector<granted_gcd>& open) {
+    device_fence fence;
+    for (uint32_t minor = first_render_minor; minor < render_minor_limit; ++minor) {
+        const auto same = [&](const granted_gcd& die) { return die.render_minor == minor; };
+        if (std::any_of(open.begin(), open.end(), same))
+            continue;
+        if (can_open_minor(minor))
+            fence.others_open = true;
+        else if (errno != ENOENT)
+            fence.others_closed = true;
+    }
+    return fence;
+}
+
+/// What a user should know though nothing is wrong with the job, once a step.
+std::vector<std::string> remarks(spank_t spank, const placing& what) {
+    std::vector<std::string> lines;
+    uint32_t node_of_job = 0;
+    if (what.place.local_id != 0 || spank_get_item(spank, S_JOB_NODEID, &node_of_job) != ESPANK_SUCCESS ||
+        node_of_job != 0)
+        return lines;
+    if (what.alone && what.place.tasks > 1)
+        lines.emplace_back(
+            "each task can open only its own GPU (--gpus-per-task, --gpu-bind), so copies between the GPUs "
+            "of different tasks fail or go through the host's memory; with --gpus-per-node=N "
+            "--gpu-bind=none instead, mask=rank still gives each task its own GPU");
+    for (const char* name : {"HSA_OVERRIDE_GFX_VERSION", "HSA_OVERRIDE_GFX_VERSION_0"})
+        if (const auto value = task_variable(spank, name))
+            lines.push_back(std::string(name) + "=" + *value + " makes the runtime take the " +
+                            (what.gcds.empty() ? "GPUs" : what.gcds.front().target) +
+                            " for other GPUs; unless that is meant, unset it");
+    return lines;
 }
 
 /// An explicit --cpu-bind is the user's word against a site's default; bind=closest in the option is the user's, too.
@@ -230,24 +255,44 @@ int task_start(spank_t spank) {
         end_task(place,
                  "none of the GPUs that were prepared can be opened here: Slurm counts them in another order than "
                  "by their device files; use AutoDetect=rsmi, or ascending File= lines in gres.conf");
-    const auto mine = gcds_of_task(spank, open, place, reply.mask == "rank");
-    const auto mask = reply.mask == "none" ? std::nullopt : rocr_mask(mine, open);
+    placing what;
+    what.place = place;
+    // Fewer than the step has: a cgroup of the task's own (--gpus-per-task) has decided already.
+    what.alone = open.size() < step.step_gcds.size();
+    what.gcds = what.alone ? open : gcds_of_step(spank, open);
+    what.binds = reply.bind == "closest" && !user_binds(spank);
+    const auto rows = place_tasks(spank, what);
+    const auto& row = rows[what.alone ? 0 : place.local_id];
+
+    std::vector<granted_gcd> mine;
+    if (reply.mask == "rank")
+        for (const auto gcd : row.gcds)
+            mine.push_back(what.gcds[gcd]);
+    else
+        mine = reply.mask == "job" ? job_order(what.gcds, rows) : what.gcds;
+    const auto mask = reply.mask == "none" ? std::nullopt : rocr_mask(mine, open, fence_around(open));
+    auto lines = remarks(spank, what);
+    if (!mask && reply.mask != "none" && first)
+        lines.emplace_back(
+            "no mask can be set: the GPUs have no unique ids, and only some of the others can be opened");
     auto edits = reply.edits;
     const auto own =
         task_edits(mine, mask, [&](const std::string& name) { return task_variable(spank, name).has_value(); });
     edits.insert(edits.end(), own.begin(), own.end());
     for (const auto& name : apply_to_task(spank, edits))
         if (first)
-            say("the variable " + name + " could not be changed; its value would be too long");
+            lines.push_back("the variable " + name + " could not be changed; its value would be too long");
 
-    if (reply.bind != "closest" || user_binds(spank))
-        return 0;
-    std::vector<uint32_t> cores;
-    for (const auto& die : mine)
-        cores.insert(cores.end(), die.cores.begin(), die.cores.end());
-    const std::string note = bind_closest(cores);
-    if (!note.empty() && state().option->verbose)
-        say("task " + std::to_string(place.local_id) + ": " + note);
+    const bool bound = !what.binds || row.cpus.empty() || bind_to(row.cpus);
+    if (state().option->verbose) {
+        if (first || what.alone)
+            for (auto& line : map_text(spank, step.node, what, rows))
+                lines.push_back(std::move(line));
+        if (!bound)
+            lines.push_back("task " + std::to_string(place.local_id) + " could not be bound to its closest CPUs");
+    }
+    if (!lines.empty())
+        say(lines);
     return 0;
 }
 

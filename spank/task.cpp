@@ -15,29 +15,43 @@ std::string joined(const std::vector<granted_gcd>& gcds, Text text) {
 
 } // namespace
 
-std::vector<granted_gcd> share_of(const std::vector<granted_gcd>& usable, task_place place) {
-    if (usable.empty() || place.tasks == 0 || place.local_id >= place.tasks)
-        return usable;
-    std::vector<granted_gcd> ordered = usable;
-    std::sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
-    const uint64_t count = ordered.size();
-    const auto first = static_cast<std::ptrdiff_t>(place.local_id * count / place.tasks);
-    auto last = static_cast<std::ptrdiff_t>((place.local_id + 1ULL) * count / place.tasks);
-    if (last == first)
-        last = first + 1;
-    return {ordered.begin() + first, ordered.begin() + last};
+std::vector<granted_gcd> job_order(const std::vector<granted_gcd>& gcds, const std::vector<rank_place>& rows) {
+    std::vector<bool> taken(gcds.size());
+    std::vector<granted_gcd> ordered;
+    bool more = true;
+    for (std::size_t nth = 0; more; ++nth) {
+        more = false;
+        for (const auto& row : rows) {
+            if (nth >= row.gcds.size())
+                continue;
+            more = true;
+            const auto gcd = row.gcds[nth];
+            if (!taken[gcd])
+                ordered.push_back(gcds[gcd]);
+            taken[gcd] = true;
+        }
+    }
+    return ordered;
 }
 
-std::optional<std::string> rocr_mask(const std::vector<granted_gcd>& mine, const std::vector<granted_gcd>& openable) {
+std::optional<std::string> rocr_mask(const std::vector<granted_gcd>& mine, const std::vector<granted_gcd>& open,
+                                     device_fence fence) {
     const auto has_id = [](const granted_gcd& die) { return !die.unique_id.empty(); };
     if (std::all_of(mine.begin(), mine.end(), has_id))
         return joined(mine, [](const granted_gcd& die) { return "GPU-" + die.unique_id; });
+    const auto has_position = [](const granted_gcd& die) { return die.position.has_value(); };
+    if ((fence.others_open && fence.others_closed) || !std::all_of(open.begin(), open.end(), has_position))
+        return std::nullopt;
     std::string list;
     for (const auto& die : mine) {
-        const auto found = std::find(openable.begin(), openable.end(), die);
-        if (found == openable.end())
+        if (!die.position)
             return std::nullopt;
-        list += (list.empty() ? "" : ",") + std::to_string(found - openable.begin());
+        // The runtime lists the devices that it can open in the order of all.
+        const auto place = fence.others_open ? static_cast<std::ptrdiff_t>(*die.position)
+                                             : std::count_if(open.begin(), open.end(), [&](const granted_gcd& other) {
+                                                   return *other.position < *die.position;
+                                               });
+        list += (list.empty() ? "" : ",") + std::to_string(place);
     }
     return list;
 }

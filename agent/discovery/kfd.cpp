@@ -12,6 +12,8 @@ namespace {
 
 /// Linux kfd_topology.h, HSA_CAP_SRAM_EDCSUPPORTED: the error-correcting mode of the on-chip memories is on.
 constexpr uint64_t capability_sramecc = 0x04000000;
+/// Likewise, HSA_CAP_SVMAPI_SUPPORTED: the kernel was built with shared virtual memory for this GPU.
+constexpr uint64_t capability_svm = 0x08000000;
 /// Linux kfd_crat.h, HSA_MEM_HEAP_TYPE_FB_PUBLIC and _FB_PRIVATE: local memory with and without a window for the CPU.
 constexpr uint64_t heap_local_public = 1;
 constexpr uint64_t heap_local_private = 2;
@@ -78,6 +80,16 @@ std::optional<target_id> target_of(const properties& values) {
     return target;
 }
 
+/// The parameter noretry of the loaded driver.
+std::optional<int64_t> noretry_of(const sysfs& where) {
+    const auto text = read_line(where.sys + "/module/amdgpu/parameters/noretry");
+    if (text == "-1")
+        return -1;
+    if (text == "0" || text == "1")
+        return *text == "1" ? 1 : 0;
+    return std::nullopt;
+}
+
 std::optional<uint32_t> compute_units_of(const properties& values) {
     const auto simds = real_value32_of(values, "simd_count");
     const auto simds_per_unit = real_value32_of(values, "simd_per_cu");
@@ -142,6 +154,7 @@ kfd_topology read_kfd(const sysfs& where) {
     const std::string nodes = topology(where) + "/nodes";
     const auto names = list_directory(nodes);
     found.present = !names.empty();
+    found.noretry = noretry_of(where);
 
     for (const auto& name : names) {
         const auto number = parse_number(name);
@@ -177,6 +190,8 @@ kfd_topology read_kfd(const sysfs& where) {
         device.bdf = pci_address::from_id(*domain, *location);
         device.partition = static_cast<uint32_t>(*location >> partition_shift & 0xf);
         device.target = target_of(values);
+        if (const auto capability = value_of(values, "capability"))
+            device.shared_virtual_memory = (*capability & capability_svm) != 0;
         device.memory_bytes = local_memory(directory + "/mem_banks");
         device.compute_units = compute_units_of(values);
         device.xccs = real_value32_of(values, "num_xcc");

@@ -29,7 +29,8 @@ struct kfd_device {
     /// Known when several nodes share one PCI function: its location's bits where they tell the nodes apart, else the
     /// node's place among them.
     std::optional<uint32_t> partition;
-    std::optional<target_id> target; ///< xnack stays open: it is a mode of the process
+    std::optional<target_id> target;           ///< xnack stays open: it is a mode of the process
+    std::optional<bool> shared_virtual_memory; ///< capability of the node: a process may set its xnack mode
     std::optional<uint64_t> memory_bytes;
     std::optional<uint32_t> compute_units;
     std::optional<uint32_t> xccs; ///< num_xcc, from Linux 6.5 on
@@ -42,7 +43,8 @@ struct kfd_device {
 
 /// All GPU nodes in PCI order, partitions of one function in the order of their numbers.
 struct kfd_topology {
-    bool present = false; ///< the driver's topology directory exists
+    bool present = false;           ///< the driver's topology directory exists
+    std::optional<int64_t> noretry; ///< parameter of the module amdgpu: -1, 0 or 1
     std::vector<kfd_device> devices;
     uint32_t hidden = 0;               ///< nodes that the device cgroup of this process hides (EPERM)
     std::vector<std::string> problems; ///< nodes that could not be understood, in words

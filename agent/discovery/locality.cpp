@@ -60,12 +60,15 @@ hwloc_obj_t numa_of(hwloc_topology_t where, const locality_query& query, std::ve
         return nullptr;
 
     std::vector<hwloc_obj_t> nodes;
+    std::size_t with_cores = 0;
     for (hwloc_obj_t node = nullptr; (node = hwloc_get_next_obj_by_type(where, HWLOC_OBJ_NUMANODE, node)) != nullptr;) {
+        with_cores += hwloc_bitmap_iszero(node->cpuset) == 0 ? 1 : 0;
         if (hwloc_bitmap_intersects(node->cpuset, beside->cpuset) != 0)
             nodes.push_back(node);
     }
+    // Where PCI says -1, the bridges above may name a node all the same; only a machine of one node leaves no doubt.
     if (!query.numa)
-        return nodes.size() == 1 ? nodes.front() : nullptr;
+        return with_cores == 1 && nodes.size() == 1 ? nodes.front() : nullptr;
 
     const auto named =
         std::find_if(nodes.begin(), nodes.end(), [&](hwloc_obj_t node) { return node->os_index == *query.numa; });
@@ -77,8 +80,8 @@ hwloc_obj_t numa_of(hwloc_topology_t where, const locality_query& query, std::ve
 }
 
 /// The L3 caches of a NUMA node, each as its hardware threads; the whole node when it has none.
-std::vector<std::vector<uint32_t>> caches_of(hwloc_topology_t where, hwloc_obj_t numa) {
-    std::vector<std::vector<uint32_t>> caches;
+std::vector<cache_threads> caches_of(hwloc_topology_t where, hwloc_obj_t numa) {
+    std::vector<cache_threads> caches;
     hwloc_obj_t cache = nullptr;
     while ((cache = hwloc_get_next_obj_inside_cpuset_by_type(where, numa->cpuset, HWLOC_OBJ_L3CACHE, cache)) !=
            nullptr) {
@@ -89,19 +92,25 @@ std::vector<std::vector<uint32_t>> caches_of(hwloc_topology_t where, hwloc_obj_t
     return caches;
 }
 
+std::vector<uint32_t> joined(const std::vector<cache_threads>& caches) {
+    std::vector<uint32_t> threads;
+    for (const auto& cache : caches)
+        threads.insert(threads.end(), cache.begin(), cache.end());
+    std::sort(threads.begin(), threads.end());
+    return threads;
+}
+
 } // namespace
 
-std::vector<std::vector<uint32_t>> share_caches(const std::vector<std::vector<uint32_t>>& caches, std::size_t members) {
-    std::vector<std::vector<uint32_t>> shares(members);
+std::vector<std::vector<cache_threads>> share_caches(const std::vector<cache_threads>& caches, std::size_t members) {
+    std::vector<std::vector<cache_threads>> shares(members);
     if (caches.empty())
         return shares;
     for (std::size_t member = 0; member < members; ++member) {
         const std::size_t first = member * caches.size() / members;
         const std::size_t last = std::max(first + 1, (member + 1) * caches.size() / members);
-        for (std::size_t cache = first; cache < last; ++cache) {
-            shares[member].insert(shares[member].end(), caches[cache].begin(), caches[cache].end());
-        }
-        std::sort(shares[member].begin(), shares[member].end());
+        shares[member].assign(caches.begin() + static_cast<std::ptrdiff_t>(first),
+                              caches.begin() + static_cast<std::ptrdiff_t>(last));
     }
     return shares;
 }
@@ -115,7 +124,7 @@ result<locality_view> read_locality(const std::vector<locality_query>& queries, 
     locality_view view;
     view.version = HWLOC_VERSION;
     view.places.resize(queries.size());
-    std::map<hwloc_obj_t, std::vector<std::size_t>> members;
+    std::map<hwloc_obj_t, std::map<pci_address, std::vector<std::size_t>>> members; // places by NUMA node and function
     for (std::size_t i = 0; i < queries.size(); ++i) {
         const hwloc_obj_t numa = numa_of(where, queries[i], view.problems);
         if (numa == nullptr)
@@ -123,12 +132,15 @@ result<locality_view> read_locality(const std::vector<locality_query>& queries, 
         view.places[i].numa = numa->os_index;
         // A device that names no NUMA node may sit anywhere in the only one: no cache is closer than another.
         if (queries[i].numa)
-            members[numa].push_back(i);
+            members[numa][queries[i].bdf].push_back(i);
     }
-    for (const auto& [numa, seats] : members) {
-        const auto shares = share_caches(caches_of(where, numa), seats.size());
-        for (std::size_t seat = 0; seat < seats.size(); ++seat)
-            view.places[seats[seat]].cores = shares[seat];
+    for (const auto& [numa, functions] : members) {
+        const auto shares = share_caches(caches_of(where, numa), functions.size());
+        for (std::size_t function = 0; const auto& [bdf, partitions] : functions) {
+            const auto parts = share_caches(shares[function++], partitions.size());
+            for (std::size_t part = 0; part < parts.size(); ++part)
+                view.places[partitions[part]].cores = joined(parts[part]);
+        }
     }
     return view;
 }

@@ -1,7 +1,9 @@
 #include "discovery/merge.hpp"
 
+#include "discovery/products.hpp"
+#include "discovery/xnack.hpp"
+
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
@@ -10,24 +12,11 @@
 namespace amd_gpu {
 namespace {
 
-/// Processors of graphics units inside a CPU package (LLVM, "User Guide for AMDGPU Backend", the APUs of its table;
-/// MI300A is an accelerator and not among them).
-constexpr std::array<std::string_view, 11> integrated = {"gfx902",  "gfx909",  "gfx90c",  "gfx1033",
-                                                         "gfx1035", "gfx1036", "gfx1103", "gfx1150",
-                                                         "gfx1151", "gfx1152", "gfx1153"};
-/// PCI ids (pci.ids) of boards whose package holds two dies, joined by four xGMI links: MI250X, MI250.
-constexpr std::array<uint32_t, 2> two_die_boards = {0x7408, 0x740c};
+/// The dies of an MI250X and of an MI250 (two in a package) are joined by four xGMI links.
 constexpr uint32_t links_within_package = 4;
-/// Processors of which a whole package is one PCI function: MI300 and MI350.
-constexpr std::array<std::string_view, 2> one_function_a_package = {"gfx942", "gfx950"};
 /// Linux kfd_crat.c: the weight of one xGMI hop, and the bandwidth of one 16-bit link at 25 GT/s.
 constexpr uint64_t weight_of_one_hop = 15;
 constexpr uint64_t mb_per_s_of_one_link = 50000;
-
-template<typename Range, typename T>
-bool contains(const Range& range, const T& value) {
-    return std::find(std::begin(range), std::end(range), value) != std::end(range);
-}
 
 /// Takes a fact over unless there is one already, and keeps its source.
 template<typename T>
@@ -71,6 +60,36 @@ void take_kfd(gcd& into, const kfd_device& from) {
     take(into, &gcd::kfd_gpu_id, "kfd_gpu_id", std::optional(from.gpu_id), node + "gpu_id");
 }
 
+/// Takes over what the table of products says. The number of CUs tells a model only on a whole die.
+void take_product(gcd& into, const pci_gpu* function) {
+    const auto units = into.partition ? std::nullopt : into.compute_units;
+    const auto known = into.pci_device ? find_product(*into.pci_device, units) : std::nullopt;
+    const std::string source = "table of products: PCI device id";
+    if (function != nullptr && function->virtual_function) {
+        take(into, &gcd::kind, "kind", std::optional(gpu_kind::virtual_function),
+             "pci: devices/" + into.bdf.text() + "/physfn");
+    }
+    if (known) {
+        take(into, &gcd::kind, "kind", std::optional(known->kind), source);
+        if (!known->model.empty()) {
+            take(into, &gcd::model, "model", std::optional(std::string(known->model)),
+                 known->compute_units == 0 ? source : source + ", compute_units");
+        }
+    }
+    if (into.target && is_integrated_processor(into.target->processor))
+        take(into, &gcd::kind, "kind", std::optional(gpu_kind::integrated), "table of products: processor");
+}
+
+void take_xnack(gcd& into, const kfd_device& from, const std::optional<int64_t>& noretry) {
+    if (!into.target)
+        return;
+    const auto modes = xnack_of(
+        {into.target->processor, noretry, from.shared_virtual_memory, into.kind == gpu_kind::virtual_function});
+    const std::string source = "table of processors, module amdgpu parameter noretry";
+    take(into, &gcd::xnack, "xnack", modes.by_default, source);
+    take(into, &gcd::xnack_selectable, "xnack_selectable", modes.selectable, source + ", KFD capability");
+}
+
 const pci_gpu* at(const pci_view& pci, const pci_address& bdf) {
     const auto found =
         std::find_if(pci.gpus.begin(), pci.gpus.end(), [&](const pci_gpu& gpu) { return gpu.bdf == bdf; });
@@ -90,8 +109,13 @@ std::optional<uint32_t> parallel_links(const kfd_link& l) {
 
 std::set<pci_address> leave_out_integrated(pci_view& pci, kfd_topology& kfd) {
     std::set<pci_address> left_out;
+    for (const auto& function : pci.gpus) {
+        const auto known = function.device ? find_product(*function.device, std::nullopt) : std::nullopt;
+        if (known && known->kind == gpu_kind::integrated)
+            left_out.insert(function.bdf);
+    }
     for (const auto& device : kfd.devices) {
-        if (device.target && contains(integrated, device.target->processor))
+        if (device.target && is_integrated_processor(device.target->processor))
             left_out.insert(device.bdf);
     }
     const auto is_left_out = [&](const auto& device) { return left_out.contains(device.bdf); };
@@ -118,6 +142,8 @@ std::vector<gcd> join(const pci_view& pci, const kfd_topology& kfd) {
         if (function != nullptr)
             take_pci(g, *function);
         take_kfd(g, device);
+        take_product(g, function);
+        take_xnack(g, device, kfd.noretry);
         g.bound = function == nullptr || function->driver == "amdgpu";
         gcds.push_back(std::move(g));
     }
@@ -127,6 +153,7 @@ std::vector<gcd> join(const pci_view& pci, const kfd_topology& kfd) {
         gcd g;
         g.bdf = function.bdf;
         take_pci(g, function);
+        take_product(g, &function);
         gcds.push_back(std::move(g));
     }
     std::sort(gcds.begin(), gcds.end(), [](const gcd& a, const gcd& b) {
@@ -228,7 +255,10 @@ void set_packages(std::vector<gcd>& gcds, const std::vector<link>& links, const 
         if (const auto s = serial(g))
             ++dies_with[*s];
     }
-    const auto two_die = [](const gcd& g) { return g.pci_device && contains(two_die_boards, *g.pci_device); };
+    const auto dies = [](const gcd& g) -> uint32_t {
+        const auto known = g.pci_device ? find_product(*g.pci_device, std::nullopt) : std::nullopt;
+        return known && g.kind != gpu_kind::virtual_function ? known->dies_per_package : 0;
+    };
     const auto linked = [&](const gcd& a, const gcd& b) {
         return std::any_of(links.begin(), links.end(), [&](const link& l) {
             return l.from == a.index && l.to == b.index && l.links == links_within_package;
@@ -237,7 +267,7 @@ void set_packages(std::vector<gcd>& gcds, const std::vector<link>& links, const 
     const auto same = [&](const gcd& a, const gcd& b) -> const char* {
         if (a.bdf == b.bdf)
             return "pci: partitions of one function";
-        if (!two_die(a) || !two_die(b))
+        if (dies(a) != 2 || dies(b) != 2)
             return nullptr;
         if (linked(a, b))
             return "kfd: four xGMI links between the dies";
@@ -250,9 +280,8 @@ void set_packages(std::vector<gcd>& gcds, const std::vector<link>& links, const 
     for (auto& g : gcds) {
         if (g.package)
             continue;
-        const bool alone = g.target && contains(one_function_a_package, g.target->processor);
-        if (alone)
-            take(g, &gcd::package, "package", std::optional(next), "pci: one function is one package");
+        if (dies(g) == 1)
+            take(g, &gcd::package, "package", std::optional(next), "table of products: one function is one package");
         for (auto& other : gcds) {
             const char* source = other.index == g.index || other.package ? nullptr : same(g, other);
             if (source == nullptr)

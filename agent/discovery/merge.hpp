@@ -14,7 +14,8 @@
 
 namespace amd_gpu {
 
-/// The graphics unit of a processor beside discrete GPUs: display hardware, no place for a job. Takes such units out of
+/// The graphics unit of a processor beside discrete GPUs: display hardware, no place for a job. It is known by its
+/// product or processor, never by the size of its memory, which MI300A may say to be zero. Takes such units out of
 /// both views and says which they were. A node that has nothing else keeps them.
 std::set<pci_address> leave_out_integrated(pci_view& pci, kfd_topology& kfd);
 
@@ -34,7 +35,9 @@ void set_places(std::vector<gcd>& gcds, const locality_view& view);
 /// from hop counts, which are 1 for both. Drivers that give no bandwidth at all are read by weight, 15 for one hop.
 std::vector<link> links_of(const kfd_topology& kfd, const std::vector<gcd>& gcds);
 
-/// Numbers the packages, as far as the dies of a package can be known. Needs the links.
+/// Numbers the packages, as far as the dies of a package can be known: by the product's number of dies and, where these
+/// are two, by the links between them or their serial number; never by sensors that one of the dies lacks. Needs the
+/// links. The package of a virtual function is the host's matter and stays unknown.
 void set_packages(std::vector<gcd>& gcds, const std::vector<link>& links, const pci_view& pci);
 
 } // namespace amd_gpu

@@ -137,6 +137,7 @@ pci_view read_pci(const sysfs& where) {
         gpu.bdf = bdf;
         gpu.device = narrow(read_number(directory + "/device"));
         gpu.driver = driver_of(directory);
+        gpu.virtual_function = read_link(directory + "/physfn").has_value();
         gpu.numa = narrow(read_number(directory + "/numa_node")); // "-1" is no unsigned number
         gpu.unique_id = read_unique_id(directory + "/unique_id");
         gpu.product = read_name(directory + "/product_name");

@@ -17,6 +17,7 @@ struct pci_gpu {
     pci_address bdf;
     std::optional<uint32_t> device;    ///< 0x7408
     std::optional<std::string> driver; ///< "amdgpu"; nothing when none is bound
+    bool virtual_function = false;     ///< a share of another function of this host (link physfn)
     std::optional<uint32_t> numa;      ///< unknown when the firmware does not tell (-1)
     std::optional<uint64_t> unique_id;
     std::optional<std::string> product;

@@ -28,31 +28,42 @@ std::string known(std::string_view word) {
     return word == unknown ? std::string() : std::string(word);
 }
 
+std::string number_text(const std::optional<uint32_t>& number) {
+    return number ? std::to_string(*number) : std::string(unknown);
+}
+
+/// A number or "-"; a word that is neither makes `sound` false. A word that is not there (of an older agent, the last
+/// two) is unknown.
+std::optional<uint32_t> number_in(std::string_view word, bool& sound) {
+    if (word.empty() || word == unknown)
+        return std::nullopt;
+    const auto number = parse_decimal(word);
+    sound = sound && number;
+    return number;
+}
+
 std::string gcd_text(const granted_gcd& die) {
-    return std::to_string(die.index) + " " + std::to_string(die.slurm_index) + " " + die.bdf + " " +
-           or_unknown(die.unique_id) + " " +
-           (die.render_minor ? std::to_string(*die.render_minor) : std::string(unknown)) + " " +
-           or_unknown(die.target) + " " + or_unknown(ranges_text(die.cores));
+    return std::to_string(die.index) + " " + number_text(die.slurm_index) + " " + die.bdf + " " +
+           or_unknown(die.unique_id) + " " + number_text(die.render_minor) + " " + or_unknown(die.target) + " " +
+           or_unknown(ranges_text(die.cores)) + " " + number_text(die.numa) + " " + number_text(die.position);
 }
 
 std::optional<granted_gcd> parse_gcd(std::string_view text) {
     granted_gcd die;
+    bool sound = true;
     const auto index = parse_decimal(next_word(text));
-    const auto slurm_index = parse_decimal(next_word(text));
+    die.slurm_index = number_in(next_word(text), sound);
     die.bdf = std::string(next_word(text));
     die.unique_id = known(next_word(text));
-    const auto minor = next_word(text);
+    die.render_minor = number_in(next_word(text), sound);
     die.target = known(next_word(text));
-    const auto cores = known(next_word(text));
-    if (!index || !slurm_index || die.bdf.empty() || !text.empty())
+    const auto cores_word = next_word(text);
+    die.numa = number_in(next_word(text), sound);
+    die.position = number_in(next_word(text), sound);
+    if (!index || !sound || die.bdf.empty() || cores_word.empty() || !text.empty())
         return std::nullopt;
     die.index = *index;
-    die.slurm_index = *slurm_index;
-    if (minor != unknown) {
-        die.render_minor = parse_decimal(minor);
-        if (!die.render_minor)
-            return std::nullopt;
-    }
+    const auto cores = known(cores_word);
     if (!cores.empty()) {
         const auto numbers = parse_ranges(cores);
         if (!numbers)

@@ -48,12 +48,14 @@ struct preparation_request {
 /// One GCD of the job.
 struct granted_gcd {
     uint32_t index = 0;                   ///< in BDF order on the node; for people
-    uint32_t slurm_index = 0;             ///< in the order of Slurm's gres files
-    std::string bdf;                      ///< "0000:c1:00.0"
+    std::optional<uint32_t> slurm_index;  ///< in the order of Slurm's gres files; unknown when slurmd does not tell
+    std::string bdf;                      ///< "0000:c1:00.0", "0000:c1:00.0/3" for a partition
     std::string unique_id;                ///< 16 hexadecimal digits; empty when the driver gives none
     std::optional<uint32_t> render_minor; ///< N of /dev/dri/renderD<N>
     std::string target;                   ///< "gfx90a:sramecc+"
     std::vector<uint32_t> cores;          ///< Linux CPU numbers of its closest L3; empty is unknown
+    std::optional<uint32_t> numa;         ///< NUMA node of the host
+    std::optional<uint32_t> position;     ///< in the runtime's list of all devices of the node
 
     bool operator==(const granted_gcd&) const = default;
 };

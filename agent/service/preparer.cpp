@@ -36,8 +36,25 @@ std::string targets_text(const std::vector<target_id>& targets) {
     return text;
 }
 
-granted_gcd granted(const gcd& die, uint32_t slurm_index, const std::vector<uint32_t>& reserved) {
-    granted_gcd one{die.index, slurm_index, die.id().text(), {}, die.render_minor, {}, {}};
+/// Where a GCD stands in the runtime's list of all devices of the node, which is in the order of KFD's nodes
+/// (ROCR-Runtime, topology.c of libhsakmt).
+std::optional<uint32_t> runtime_position(const gcd& die, const node& where) {
+    if (!die.kfd_node)
+        return std::nullopt;
+    return static_cast<uint32_t>(std::count_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& other) {
+        return other.kfd_node && *other.kfd_node < *die.kfd_node;
+    }));
+}
+
+granted_gcd granted(const gcd& die, std::optional<uint32_t> slurm_index, const node& where,
+                    const std::vector<uint32_t>& reserved) {
+    granted_gcd one;
+    one.index = die.index;
+    one.slurm_index = slurm_index;
+    one.bdf = die.id().text();
+    one.render_minor = die.render_minor;
+    one.numa = die.numa;
+    one.position = runtime_position(die, where);
     if (die.unique_id)
         one.unique_id = fmt::format("{:016x}", *die.unique_id);
     std::copy_if(die.cores.begin(), die.cores.end(), std::back_inserter(one.cores),
@@ -58,8 +75,8 @@ std::optional<std::string> missing_gpu(const node& where, const settings& site) 
     return std::nullopt;
 }
 
-/// The indices of Slurm's GPUs that belong to a request. A step's own device cgroup counts for more than the list in its
-/// environment, which narrows it only where Slurm constrains no devices.
+/// The indices of Slurm's GPUs that belong to a request. A step's own device cgroup counts for more than the list in
+/// its environment, which narrows it only where Slurm constrains no devices.
 std::vector<uint32_t> wanted_indices(const preparation_request& request, const std::vector<const gcd*>& order) {
     auto listed = request.gpus.value_or(std::vector<uint32_t>{});
     if (!request.render_minors)
@@ -188,7 +205,7 @@ bool preparer::grant(const preparation_request& request, const node& where, bool
             return end_with(outcome::service_fault, "another job has the GPUs of this node, which Slurm does not count "
                                                     "(gpus_without_gres is for nodes that are given away whole)");
         for (const gcd* die : bound)
-            made.reply.gcds.push_back(granted(*die, static_cast<uint32_t>(made.reply.gcds.size()), site_.reserved_cores));
+            made.reply.gcds.push_back(granted(*die, std::nullopt, where, site_.reserved_cores));
         return true;
     }
     if (listed.empty()) {
@@ -209,7 +226,8 @@ bool preparer::grant(const preparation_request& request, const node& where, bool
     }
     for (const uint32_t index : listed)
         if (order[index] != nullptr) // another vendor's GPU is none of ours
-            made.reply.gcds.push_back(granted(*order[index], index, site_.reserved_cores));
+            made.reply.gcds.push_back(
+                granted(*order[index], known ? std::optional(index) : std::nullopt, where, site_.reserved_cores));
     return !made.reply.gcds.empty();
 }
 

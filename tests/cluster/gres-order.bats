@@ -7,6 +7,7 @@ setup() {
 }
 
 # Every index that Slurm may give stands for one GCD; the job must be told the GCDs whose devices it can open.
+# case: VIS-3
 @test "a job's GCDs are the ones that its device cgroup lets through, whatever their order in gres.conf" {
     for count in 1 2 3 5 8; do
         run as_user srun -n1 --gpus="$count" --amd-gpu=auto sh -c 'echo "gcds $SLURM_AMD_GPU_GCDS"

@@ -73,6 +73,7 @@ readonly openable='for node in /dev/dri/renderD*; do (exec 3<>"$node") 2>/dev/nu
     [ "$(grep -Ec 'GCD 0,1,2,3 ' <<<"$output")" -eq 2 ]
 }
 
+# case: SPK-10
 @test "the steps of a batch script inherit the option, and a step may have its own" {
     cat >/mnt/work/job <<'TEXT'
 #!/bin/bash
@@ -87,6 +88,7 @@ TEXT
     [ "$(grep -c '^rank' /mnt/work/out)" -eq 5 ]
 }
 
+# case: SPK-8
 @test "the environment reaches a task that inherits none" {
     run as_user srun --export=NONE -N1 --gpus-per-node=1 --amd-gpu=auto,env=demo where-am-i
     [ "$status" -eq 0 ]
@@ -118,6 +120,7 @@ TEXT
     [[ $output == *"target gfx90a"* ]]
 }
 
+# case: SPK-5
 @test "a job for a target that the nodes lack fails with one line a node, and the nodes stay" {
     run as_user srun -N2 --ntasks-per-node=4 --gpus-per-node=8 --amd-gpu=gfx942,env=demo where-am-i
     [ "$status" -ne 0 ]

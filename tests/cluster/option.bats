@@ -20,6 +20,7 @@ refused() {
     [ "${#ours}" -lt 300 ]
 }
 
+# case: SPK-14
 @test "without the option a job's environment has nothing of ours and the agent hears nothing" {
     before=$(agent_status n0 .counters)
     run as_user srun --gpus-per-node=1 env

@@ -11,6 +11,7 @@ setup() { plugin=$AMD_GPU_BUILD/lib/amd_gpu.so; }
     done
 }
 
+# case: SPK-2 SPK-7
 @test "the plugin needs the C library and Slurm, nothing else" {
     run ldd "$plugin"
     [ "$status" -eq 0 ]

@@ -63,8 +63,13 @@ parted() {
     expect '[.gcds[].bdf[0:5]] | unique == ["0001:"]'
 }
 
-@test "a partition for each compute die of MI300A" {
+# case: PART-2
+@test "a partition for each compute die of MI300A sits in its own socket" {
     parted mi300a-cpx 4 6 134217728000
+    # A socket has the cores 24N to 24N+23 and their second threads, in three L3 caches that two partitions share each.
+    expect '[.gcds[] | .numa == (.cores[0] / 24 | floor)] | all'
+    expect '[.gcds[] | .cores | length] | unique == [16]'
+    expect '[.gcds[] | .cores[]] | unique | length == 192'
 }
 
 # case: PART-6
@@ -94,6 +99,7 @@ parted() {
     expect '[.gcds[].target] | index("gfx1100") != null'
 }
 
+# case: APU-1 APU-2
 @test "an APU has the memory that KFD shows, whatever the driver calls its own" {
     for model in mi300a-no-vram mi300a-carveout; do
         whole "$model" 4 gfx942:sramecc+
@@ -107,6 +113,7 @@ parted() {
     expect '.sources.kfd == 1 and .gcds[0].unique_id == null'
 }
 
+# case: MISS-1 MISS-4
 @test "a node without a driver and one where it took nothing" {
     on mi250x-no-driver
     expect '.sources.pci == 8 and .sources.kfd == null and (.findings | length) > 0'
@@ -114,6 +121,21 @@ parted() {
         on "$model"
         expect '.sources.pci == 8 and .sources.kfd == 0 and (.findings | length) > 0'
     done
+}
+
+# case: TOPO-1
+@test "every GCD of an MI250X node has the L3 cache that sites publish" {
+    on mi250x
+    expect '[.gcds[] | .cores[0]] == [48, 56, 16, 24, 0, 8, 32, 40]'
+    expect '[.gcds[] | .cores[8] - .cores[0]] | unique == [64]'
+    expect '[.gcds[].numa] == [3, 3, 1, 1, 0, 0, 2, 2]'
+}
+
+# case: TOPO-5
+@test "a GPU whose NUMA node is -1 has no place" {
+    on mi250x-no-numa
+    expect '[.gcds[] | .numa, .cores] | unique == [null]'
+    expect '[.findings[] | select(.check == "locality")] | length == 1'
 }
 
 # case: TOPO-6

@@ -54,6 +54,7 @@ smi_silent() {
     expect '[.findings[] | select(.text | test("smi"; "i"))] | length > 0'
 }
 
+# case: INIT-1
 @test "a library that cannot start" {
     with 'rm -r /sys/class/drm'
     [ "$called" -eq 8 ]
@@ -69,6 +70,7 @@ smi_silent() {
     smi_silent
 }
 
+# case: INIT-5
 @test "a library that aborts while it starts" {
     with "rm -r $k/topology/nodes/0/io_links"
     [ "$called" -eq 134 ]
@@ -79,6 +81,7 @@ smi_silent() {
 }
 
 # discover makes none of these calls, so that nothing is missing.
+# case: RSMI-9
 @test "a library that aborts in calls that discover does not make" {
     while IFS='|' read -r change call; do
         with "$change" $call

@@ -224,7 +224,7 @@ TEST_CASE("a peer behind another GPU is no direct link", "[discovery][links][cas
     REQUIRE_FALSE(n.gcds[2].package); // its other die is not known
 }
 
-TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][links]") {
+TEST_CASE("drivers that tell no bandwidth are read by weight", "[discovery][links][case:TOPO-2]") {
     const test::two_dies tree;
     tree.pci("0000:c9:00.0", "0x1002", "0x7408", "0x038000", "amdgpu", 1);
     tree.kfd_gpu(3, 51112, 0xc900, 90010);
@@ -279,7 +279,8 @@ TEST_CASE("PCIe peers have a link of that type", "[discovery][links][case:TOPO-3
     REQUIRE_FALSE(n.links[0].links);
 }
 
-TEST_CASE("the fingerprint changes with the driver, KFD and the boot, and with nothing else", "[discovery]") {
+TEST_CASE("the fingerprint changes with the driver, KFD and the boot, and with nothing else",
+          "[discovery][case:VIS-9]") {
     const test::two_dies tree;
     const auto before = topology_generation(tree.where());
     REQUIRE(topology_generation(tree.where()) == before);

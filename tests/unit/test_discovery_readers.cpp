@@ -26,7 +26,7 @@ TEST_CASE("KFD gives processor, memory, units and links", "[discovery][kfd]") {
     REQUIRE(kfd_generation(tree.where()) == "3");
 }
 
-TEST_CASE("gfx_target_version is decimal with a hexadecimal step", "[discovery][kfd]") {
+TEST_CASE("gfx_target_version is decimal with a hexadecimal step", "[discovery][kfd][case:ARCH-6]") {
     const auto [version, name] = GENERATE(table<unsigned, std::string>({{110501, "gfx1151"},
                                                                         {90010, "gfx90a:sramecc+"},
                                                                         {90402, "gfx942:sramecc+"},
@@ -44,7 +44,7 @@ TEST_CASE("sramecc is off when its capability bit is clear", "[discovery][kfd]")
     REQUIRE(read_kfd(tree.where()).devices.at(0).target->text() == "gfx90a:sramecc-");
 }
 
-TEST_CASE("CPU nodes are no GPUs", "[discovery][kfd]") {
+TEST_CASE("CPU nodes are no GPUs", "[discovery][kfd][case:ARCH-8][case:MIX-2]") {
     const test::sysfs_tree tree;
     tree.kfd_cpu(0);
     tree.kfd_cpu(1);
@@ -60,7 +60,7 @@ TEST_CASE("KFD is absent where it is absent", "[discovery][kfd]") {
     REQUIRE_FALSE(kfd_generation(tree.where()));
 }
 
-TEST_CASE("garbage in KFD's files makes facts unknown, not wrong", "[discovery][kfd]") {
+TEST_CASE("garbage in KFD's files makes facts unknown, not wrong", "[discovery][kfd][case:TOPO-4]") {
     const test::sysfs_tree tree;
     tree.write("sys/class/kfd/kfd/topology/nodes/1/gpu_id", "7\n");
     tree.write("sys/class/kfd/kfd/topology/nodes/1/properties",
@@ -93,7 +93,7 @@ TEST_CASE("a GPU node without an address is a problem, not a GPU", "[discovery][
     REQUIRE(kfd.problems[0].find("PCI address") != std::string::npos);
 }
 
-TEST_CASE("nodes that share a PCI function are its partitions", "[discovery][kfd]") {
+TEST_CASE("nodes that share a PCI function are its partitions", "[discovery][kfd][case:PART-7]") {
     const test::sysfs_tree tree;
     for (int p = 0; p < 3; ++p)
         tree.kfd_gpu(1 + p, 10U + static_cast<unsigned>(p), 0x0c00UL | static_cast<unsigned long>(2 - p) << 28, 90402);
@@ -107,7 +107,7 @@ TEST_CASE("nodes that share a PCI function are its partitions", "[discovery][kfd
     REQUIRE_FALSE(kfd.devices[3].partition);
 }
 
-TEST_CASE("PCI lists AMD's GPUs and nobody else's", "[discovery][pci]") {
+TEST_CASE("PCI lists AMD's GPUs and nobody else's", "[discovery][pci][case:MIX-1]") {
     const test::two_dies tree;
     tree.pci("0000:04:00.0", "0x8086", "0x56c0", "0x038000", "i915");
     tree.pci("0000:05:00.0", "0x1002", "0x515e", "0x030000", "radeon"); // ES1000, a console
@@ -128,7 +128,7 @@ TEST_CASE("PCI lists AMD's GPUs and nobody else's", "[discovery][pci]") {
     REQUIRE(pci_summary(tree.where()) == "0000:07:00.0= 0000:c1:00.0=amdgpu 0000:c6:00.0=amdgpu ");
 }
 
-TEST_CASE("placeholders on PCI are unknown", "[discovery][pci]") {
+TEST_CASE("placeholders on PCI are unknown", "[discovery][pci][case:RSMI-1][case:RSMI-3][case:TOPO-5]") {
     const test::two_dies tree;
     const auto file = [](const char* name) { return test::sysfs_tree::pci_file("0000:c1:00.0", name); };
     tree.write(file("numa_node"), "-1\n");
@@ -171,7 +171,8 @@ TEST_CASE("the reader's answer is read", "[discovery][smi]") {
     REQUIRE(answer->devices[2].partition == 6);
 }
 
-TEST_CASE("a reader that aborts is told from one that hangs and one that talks nonsense", "[discovery][smi]") {
+TEST_CASE("a reader that aborts is told from one that hangs and one that talks nonsense",
+          "[discovery][smi][case:INIT-5]") {
     const auto aborted = ask("echo 'Assertion failed' >&2; kill -ABRT $$");
     REQUIRE(aborted.failure().code == error_code::peer);
     REQUIRE(aborted.failure().what.find("Assertion failed") != std::string::npos);
@@ -192,7 +193,8 @@ TEST_CASE("a reader that aborts is told from one that hangs and one that talks n
             error_code::not_found);
 }
 
-TEST_CASE("a library that is absent is told from one that cannot start, which is tried again", "[discovery][smi]") {
+TEST_CASE("a library that is absent is told from one that cannot start, which is tried again",
+          "[discovery][smi][case:INIT-1][case:INIT-6]") {
     REQUIRE(ask(R"(echo '{"library_error":"no librocm_smi64.so.7"}')").failure().code == error_code::not_found);
 
     const test::sysfs_tree tree;
@@ -205,7 +207,7 @@ TEST_CASE("a library that is absent is told from one that cannot start, which is
             error_code::unsupported);
 }
 
-TEST_CASE("nothing of the caller's environment reaches the library", "[discovery][smi]") {
+TEST_CASE("nothing of the caller's environment reaches the library", "[discovery][smi][case:INIT-4]") {
     ::setenv("LD_LIBRARY_PATH", "/opt/other", 1);
     const auto answer = ask(R"(echo "{\"version\":\"$LD_LIBRARY_PATH\",\"devices\":[]}")");
     ::unsetenv("LD_LIBRARY_PATH");

@@ -53,7 +53,7 @@ TEST_CASE("no list ends up with an empty element", "[edits]") {
     CHECK(applied({kind::prepend, "PATH", "/env/bin"}, "/bin:.:") == "/env/bin:/bin:.");
 }
 
-TEST_CASE("PATH that is not set keeps the system's default", "[edits]") {
+TEST_CASE("PATH that is not set keeps the system's default", "[edits][case:SPK-8]") {
     CHECK(applied({kind::prepend, "PATH", "/env/bin"}, std::nullopt) == "/env/bin:/usr/local/bin:/usr/bin:/bin");
     CHECK(applied({kind::prepend, "PATH", "/env/bin"}, "") == "/env/bin:/usr/local/bin:/usr/bin:/bin");
     CHECK(applied({kind::append, "PATH", "/env/bin"}, std::nullopt) == "/usr/local/bin:/usr/bin:/bin:/env/bin");
@@ -94,7 +94,7 @@ TEST_CASE("a list of very many elements is merged in no time", "[edits]") {
     CHECK(twice({kind::prepend, "PATH", "/env"}, many) == "/env:" + many);
 }
 
-TEST_CASE("a whole list of edits applied twice changes nothing more", "[edits]") {
+TEST_CASE("a whole list of edits applied twice changes nothing more", "[edits][case:SPK-10]") {
     const std::vector<edit> edits{{kind::unset, "A", ""},         {kind::set, "A", "/s"},
                                   {kind::prepend, "A", "/p:/q"},  {kind::prepend, "A", "/r:/p"},
                                   {kind::append, "A", "/z:/p"},   {kind::append, "A", "/s"},

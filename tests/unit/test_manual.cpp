@@ -66,7 +66,7 @@ TEST_CASE("slurm-amd-gpu(7) has every item of the option, as the help describes 
 
 TEST_CASE("slurm-amd-gpu(7) has every variable that a job gets", "[manual]") {
     const std::string page = words_of("slurm-amd-gpu.7");
-    const granted_gcd one{0, 0, "0000:c1:00.0", "55e8462ab3ad7a3d", 128, "gfx90a", {}};
+    const granted_gcd one{0, 0, "0000:c1:00.0", "55e8462ab3ad7a3d", 128, "gfx90a", {}, {}, {}};
     std::vector<edit> edits = task_edits({one}, "GPU-55e8462ab3ad7a3d", [](const std::string&) { return true; });
     for (edit& more : build_target_edits({target_id{"gfx90a", {}, {}}}))
         edits.push_back(std::move(more));

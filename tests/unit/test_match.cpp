@@ -57,7 +57,7 @@ TEST_CASE("gfx90a matches by processor and by mode", "[target]") {
     CHECK(how("gfx90a:xnack+", "gfx90a:sramecc+:xnack+") == fit::exact);
 }
 
-TEST_CASE("no order, no prefix and no family joins processors", "[target]") {
+TEST_CASE("no order, no prefix and no family joins processors", "[target][case:ARCH-3]") {
     for (const auto& [built, device] : std::vector<std::pair<std::string, std::string>>{{"gfx942", mi250x},
                                                                                         {"gfx90a", mi300a},
                                                                                         {"gfx908", mi250x},
@@ -113,7 +113,7 @@ TEST_CASE("generic code runs on the processors that it covers", "[target]") {
     CHECK(how("generic", mi300a) == fit::none);
 }
 
-TEST_CASE("what a device lacks or does not tell accepts code for any mode alone", "[target]") {
+TEST_CASE("what a device lacks or does not tell accepts code for any mode alone", "[target][case:ARCH-5]") {
     CHECK(how("gfx90a", "gfx90a") == fit::any_mode);
     CHECK(how("gfx90a:xnack-", "gfx90a") == fit::none);
     CHECK(reason("gfx90a:xnack-", "gfx90a") == "the device's xnack mode is not known");
@@ -146,7 +146,7 @@ TEST_CASE("reasons name the device's mode", "[target]") {
     CHECK(name_of(fit::exact) == "exact");
 }
 
-TEST_CASE("a set of targets must fit every device", "[target]") {
+TEST_CASE("a set of targets must fit every device", "[target][case:ARCH-13]") {
     CHECK(best({"gfx90a gfx942"}, mi300a).chosen == 0U);
     CHECK_FALSE(best({"gfx90a"}, std::string(mi250x) + " " + mi300a).chosen);
     CHECK(best({"gfx90a gfx942"}, std::string(mi250x) + " " + mi300a).how == fit::any_mode);
@@ -158,7 +158,7 @@ TEST_CASE("a set of targets must fit every device", "[target]") {
     CHECK(best({}, mi250x).rejected.empty());
 }
 
-TEST_CASE("bundles for a device with sramecc on and xnack off", "[target]") {
+TEST_CASE("bundles for a device with sramecc on and xnack off", "[target][case:ARCH-1]") {
     const std::vector<std::string> bundles = {"gfx906 gfx908", "gfx90a", "gfx90a:xnack+", "gfx90a:xnack-",
                                               "gfx90a:sramecc-"};
     for (std::size_t i = 0; i < bundles.size(); ++i) {

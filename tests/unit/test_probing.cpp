@@ -137,7 +137,8 @@ TEST_CASE("a GCD is held by a living process with memory or queues on it, by nob
     CHECK(users_of(unknown, at.path()).empty());
 }
 
-TEST_CASE("a marker of this boot means nothing, one of an earlier boot says that the node went down", "[marker]") {
+TEST_CASE("a marker of this boot means nothing, one of an earlier boot says that the node went down",
+          "[marker][case:MISS-5]") {
     const temporary_directory at;
     const pci_address c1{0, 0xc1, 0, 0};
     const pci_address c6{0, 0xc6, 0, 0};

@@ -151,8 +151,8 @@ TEST_CASE("a reply says the same on both sides", "[exchange]") {
     reply.node = "node042";
     reply.mask = "rank";
     reply.bind = "none";
-    reply.gcds = {{0, 0, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128, "gfx90a:sramecc+", {48, 49, 50, 112}},
-                  {1, 1, "0000:c6:00.0", "", std::nullopt, "", {}}};
+    reply.gcds = {{0, 0, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128, "gfx90a:sramecc+", {48, 49, 50, 112}, 3, 7},
+                  {1, std::nullopt, "0000:c6:00.0/3", "", std::nullopt, "", {}, {}, {}}};
     reply.edits = {{edit::kind::prepend, "PATH", "/opt/a b/bin"}, {edit::kind::unset, "X", ""}};
     reply.report = {"one", "two = 2"};
     const auto read = to_reply(decoded(*encode(to_message(reply))));
@@ -160,10 +160,10 @@ TEST_CASE("a reply says the same on both sides", "[exchange]") {
     CHECK(*read == reply);
 }
 
-TEST_CASE("64 partitions with all that is said of them fit into one message", "[exchange]") {
+TEST_CASE("64 partitions with all that is said of them fit into one message", "[exchange][case:PART-5]") {
     preparation_reply reply;
     for (uint32_t i = 0; i < 64; ++i) {
-        granted_gcd die{i, i, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128 + i, "gfx942:sramecc+:xnack-", {}};
+        granted_gcd die{i, i, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128 + i, "gfx942:sramecc+:xnack-", {}, {}, {}};
         for (uint32_t core = 0; core < 24; ++core)
             die.cores.push_back(core * 2);
         reply.gcds.push_back(std::move(die));

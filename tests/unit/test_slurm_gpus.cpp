@@ -25,7 +25,8 @@ TEST_CASE("slurmd's list of GPUs is read in its order", "[slurm_gpus][case:GRES-
     const auto devices = parse_gres_devices(
         "slurmd: gres/gpu: _normalize_sys_gres_types: Could not find an unused configuration record\n"
         "slurmd: Gres Name=gpu Type=(null) Count=1 Index=131 ID=7696487 File=/dev/dri/renderD131 (null)\n"
-        "slurmd: Gres Name=gpu Type=mi210 Count=1 Index=132 ID=7696487 File=/dev/dri/card4,/dev/dri/renderD132 Cores=0-7\n"
+        "slurmd: Gres Name=gpu Type=mi210 Count=1 Index=132 ID=7696487 File=/dev/dri/card4,/dev/dri/renderD132 "
+        "Cores=0-7\n"
         "slurmd: Gres Name=gpu Type=(null) Count=3 Index=0 ID=7696487 File=/dev/dri/renderD[133-134,140] (null)\n"
         "slurmd: Gres Name=nic Type=(null) Count=1 Index=0 ID=1 File=/dev/hsn0 (null)\n");
     REQUIRE(devices);
@@ -45,20 +46,20 @@ TEST_CASE("GPUs that Slurm only counts have no files", "[slurm_gpus]") {
 }
 
 TEST_CASE("a list of GPUs that makes no sense is refused", "[slurm_gpus]") {
-    for (const char* text : {"Gres Name=gpu Count=0 File=/dev/dri/renderD128", "Gres Name=gpu Count=x File=/dev/a",
-                             "Gres Name=gpu Count=2 File=/dev/dri/renderD[128-", "Gres Name=gpu Count=2 File=/dev/a[1-x]",
-                             "Gres Name=gpu Count=3 File=/dev/dri/renderD[128-129]",
-                             "Gres Name=gpu Count=4000000000 File=", "Gres Name=gpu Count=1 File=/dev/a[1]b",
-                             "Gres Name=gpu Count=9000 File=/dev/a[1-9000000]"})
+    for (const char* text :
+         {"Gres Name=gpu Count=0 File=/dev/dri/renderD128", "Gres Name=gpu Count=x File=/dev/a",
+          "Gres Name=gpu Count=2 File=/dev/dri/renderD[128-", "Gres Name=gpu Count=2 File=/dev/a[1-x]",
+          "Gres Name=gpu Count=3 File=/dev/dri/renderD[128-129]", "Gres Name=gpu Count=4000000000 File=",
+          "Gres Name=gpu Count=1 File=/dev/a[1]b", "Gres Name=gpu Count=9000 File=/dev/a[1-9000000]"})
         CHECK_FALSE(parse_gres_devices(text));
 }
 
-TEST_CASE("an index is a GCD by its device file, never by position", "[slurm_gpus]") {
+TEST_CASE("an index is a GCD by its device file, never by position", "[slurm_gpus][case:VIS-3]") {
     node here;
     here.gcds = {die(0, 0xc1, 128), die(1, 0xc6, 129), die(2, 0xc9, 131)};
     here.gcds[2].bound = false;
-    const auto order =
-        gcds_of({{"/dev/dri/renderD129"}, {"/dev/nvidia0"}, {"/dev/dri/renderD131"}, {}, {"/dev/dri/renderD128"}}, here);
+    const auto order = gcds_of(
+        {{"/dev/dri/renderD129"}, {"/dev/nvidia0"}, {"/dev/dri/renderD131"}, {}, {"/dev/dri/renderD128"}}, here);
     REQUIRE(order.size() == 5);
     CHECK(order[0] == &here.gcds[1]);
     CHECK(order[1] == nullptr); // another vendor's

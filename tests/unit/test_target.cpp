@@ -83,7 +83,7 @@ TEST_CASE("each processor takes exactly the features that clang takes", "[target
     }
 }
 
-TEST_CASE("every known name is a target, and only its exact spelling", "[target]") {
+TEST_CASE("every known name is a target, and only its exact spelling", "[target][case:ARCH-9]") {
     for (const processor& one : known_processors()) {
         const std::string name(one.name);
         INFO(name);
@@ -247,7 +247,7 @@ TEST_CASE("generic targets cover what LLVM says, and nothing else covers anythin
     }
 }
 
-TEST_CASE("KFD's target version names the processor", "[target]") {
+TEST_CASE("KFD's target version names the processor", "[target][case:ARCH-6][case:ARCH-8]") {
     const std::vector<std::pair<uint32_t, std::string>> known = {
         {70000, "gfx700"},   {80003, "gfx803"},   {90000, "gfx900"},   {90006, "gfx906"},   {90008, "gfx908"},
         {90010, "gfx90a"},   {90012, "gfx90c"},   {90400, "gfx940"},   {90402, "gfx942"},   {90500, "gfx950"},

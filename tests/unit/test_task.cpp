@@ -17,6 +17,8 @@ std::vector<granted_gcd> gcds(uint32_t count, bool with_ids = true) {
                         with_ids ? "000000000000000" + std::to_string(i) : "",
                         128 + i,
                         "gfx90a:sramecc+",
+                        {},
+                        {},
                         {}});
     return list;
 }
@@ -44,42 +46,37 @@ result<plugin_settings> settings_of(std::vector<std::string> words) {
 
 } // namespace
 
-TEST_CASE("tasks share the GCDs in contiguous parts that cover each GCD once", "[task]") {
-    for (uint32_t count : {1U, 2U, 3U, 8U, 64U})
-        for (uint32_t tasks = 1; tasks <= count; ++tasks) {
-            std::vector<uint32_t> seen;
-            for (uint32_t id = 0; id < tasks; ++id)
-                for (const uint32_t index : indices(share_of(gcds(count), {id, tasks})))
-                    seen.push_back(index);
-            CAPTURE(count, tasks);
-            CHECK(seen == indices(gcds(count)));
-        }
-}
-
-TEST_CASE("with more tasks than GCDs each task has one and each GCD its fair number of tasks", "[task]") {
-    std::vector<int> tasks_of(3, 0);
-    for (uint32_t id = 0; id < 8; ++id) {
-        const auto mine = share_of(gcds(3), {id, 8});
-        REQUIRE(mine.size() == 1);
-        ++tasks_of[mine[0].index];
-    }
-    for (const int count : tasks_of)
-        CHECK((count == 2 || count == 3));
-}
-
-TEST_CASE("impossible places and no GCDs do not crash", "[task]") {
-    CHECK(share_of({}, {0, 1}).empty());
-    CHECK(share_of(gcds(2), {5, 2}).size() == 2);
-    CHECK(share_of(gcds(2), {0, 0}).size() == 2);
-}
-
-TEST_CASE("masks use unique ids, and positions among what the runtime lists where an id is unknown", "[task]") {
+TEST_CASE("all of a job's GCDs are listed so that device N is beside rank N", "[task][case:VIS-2]") {
     const auto all = gcds(4);
-    CHECK(rocr_mask({all[2]}, all) == "GPU-0000000000000002");
-    const auto without = gcds(4, false);
-    CHECK(rocr_mask({without[2], without[3]}, without) == "2,3");
-    CHECK(rocr_mask({without[3]}, {without[2], without[3]}) == "1");
-    CHECK_FALSE(rocr_mask({without[0]}, {without[2], without[3]}));
+    CHECK(indices(job_order(all, {{{2}, {}, ""}, {{3}, {}, ""}, {{0}, {}, ""}, {{1}, {}, ""}})) ==
+          std::vector<uint32_t>{2, 3, 0, 1});
+    CHECK(indices(job_order(all, {{{2, 3}, {}, ""}, {{0, 1}, {}, ""}})) == std::vector<uint32_t>{2, 0, 3, 1});
+    CHECK(indices(job_order(all, {{{1, 2, 3, 0}, {}, ""}})) == std::vector<uint32_t>{1, 2, 3, 0});
+    CHECK(indices(job_order(all, {{{1}, {}, ""}, {{1}, {}, ""}})) == std::vector<uint32_t>{1});
+    CHECK(job_order(all, {}).empty());
+}
+
+TEST_CASE("masks use unique ids, which hold whatever the order", "[task][case:VIS-3][case:VIS-4]") {
+    const auto all = gcds(4);
+    CHECK(rocr_mask({all[2]}, all, {}) == "GPU-0000000000000002");
+    CHECK(rocr_mask({all[2]}, all, {true, true}) == "GPU-0000000000000002");
+}
+
+TEST_CASE("where an id is unknown masks are positions in what the runtime will list",
+          "[task][case:RSMI-1][case:MIX-4]") {
+    auto all = gcds(4, false);
+    for (uint32_t i = 0; i < 4; ++i)
+        all[i].position = 3 - i; // the runtime's order is the other way round
+    CHECK(rocr_mask({all[2], all[3]}, all, {}) == "1,0");
+    // The job's own are all that can be opened: positions among them.
+    const std::vector<granted_gcd> open{all[0], all[2]};
+    CHECK(rocr_mask({all[0]}, open, {false, true}) == "1");
+    CHECK(rocr_mask({all[2]}, open, {false, true}) == "0");
+    // Everything on the node can be opened: positions among all.
+    CHECK(rocr_mask({all[0]}, open, {true, false}) == "3");
+    // Something in between cannot be said.
+    CHECK_FALSE(rocr_mask({all[0]}, open, {true, true}));
+    CHECK_FALSE(rocr_mask({gcds(1, false)[0]}, gcds(1, false), {}));
 }
 
 TEST_CASE("layers above ROCR are set anew only where they are set", "[task]") {
