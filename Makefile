@@ -59,7 +59,7 @@ preload_sources := $(wildcard tests/sim/preload/*.cpp)
 unit_sources    := $(wildcard tests/unit/*.cpp)
 
 sanitizer_hooks := $(if $(SANITIZE),$(build)/obj/tests/sanitizer_options.o)
-agent_libs      := -lhwloc -lfmt -lsystemd -ldl
+agent_libs      := -lhwloc -larchive -lfmt -lsystemd -ldl
 plugin_libs     := -static-libstdc++ -static-libgcc
 
 programs        := $(build)/bin/amd-gpu-agent $(build)/bin/amd-gpu-probe
@@ -221,7 +221,7 @@ fuzz: $(fuzzers)
 		grep '^stat::number_of_executed_units' $$fuzzer.log; done
 
 # ---- packages ------------------------------------------------------------------------------------------------------
-build_packages := g++ libhwloc-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libslurm-dev \
+build_packages := g++ libhwloc-dev libarchive-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libslurm-dev \
                   clang-19 lld-19 llvm-19 clang-tools-19
 # Slurm's AutoDetect=rsmi loads librocm_smi64.so by the name that only the development package has.
 run_packages   := librocm-smi64-1 librocm-smi-dev libamdhip64-5

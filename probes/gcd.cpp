@@ -59,6 +59,16 @@ std::string clock_file(const std::string& bdf) {
 
 } // namespace
 
+result<std::vector<listed_device>> list_devices(hip& runtime) {
+    const auto found = addresses(runtime);
+    if (!found)
+        return found.failure();
+    std::vector<listed_device> devices;
+    for (const std::string& address : *found)
+        devices.push_back({address, target_of(runtime, static_cast<int>(devices.size()))});
+    return devices;
+}
+
 std::vector<int> ordinals_of(const std::vector<std::string>& addresses, const std::vector<std::string>& ids) {
     std::vector<int> ordinals;
     for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -39,6 +39,14 @@ struct interval {
 /// partition's number counts.
 std::vector<int> ordinals_of(const std::vector<std::string>& addresses, const std::vector<std::string>& ids);
 
+/// A device as HIP lists it.
+struct listed_device {
+    std::string address; ///< "0000:c1:00.0"
+    std::string target;  ///< as the runtime takes it, overrides of the environment included; empty: not known
+};
+/// The devices that HIP lists, in its order.
+result<std::vector<listed_device>> list_devices(hip& runtime);
+
 class gcd {
   public:
     /// The devices with these ids ("0000:c1:00.0", or "0001:02:00.0/3" for a partition), in their order. not_found when

@@ -52,6 +52,30 @@ int list_targets() {
     return targets.empty() ? could_not_run : measured;
 }
 
+/// Lists what the runtime sees.
+int list_devices(const options& asked, watchdog& watch) {
+    watch.begin("devices", "");
+    auto loaded = hip::load(asked.hip_library, watch);
+    if (!loaded)
+        return report(loaded.failure(), nullptr, "devices", "");
+    hip runtime = *std::move(loaded);
+    // At once: where the runtime cannot start, it is worth knowing which one that is.
+    write_line({{"type", "runtime"}, {"hip", runtime.path()}});
+    if (auto started = runtime.start(); !started)
+        return report(started.failure(), &runtime, "devices", "");
+    int version = 0;
+    if (auto told = runtime.call("hipRuntimeGetVersion", runtime.functions().runtime_version, &version); !told)
+        return report(told.failure(), &runtime, "devices", "");
+    const auto devices = amd_gpu::probes::list_devices(runtime);
+    if (!devices)
+        return report(devices.failure(), &runtime, "devices", "");
+    record list = record::array();
+    for (const listed_device& one : *devices)
+        list.push_back({{"bdf", one.address}, {"target", one.target.empty() ? record(nullptr) : record(one.target)}});
+    write_line({{"type", "devices"}, {"runtime_version", version}, {"devices", std::move(list)}});
+    return measured;
+}
+
 int run_probe(const std::string& name, gcd& device, const settings& sizes) {
     device.runtime().watch().begin(name, device.bdf());
     const auto run = name == "hbm_copy" ? hbm_copy : name == "pattern" ? pattern : fma64;
@@ -120,7 +144,7 @@ int main(int count, char** arguments) {
     if (asked->what == command::targets)
         return list_targets();
     watchdog watch(asked->deadline, deadline_passed);
-    const int status = run(*asked, watch);
+    const int status = asked->what == command::devices ? list_devices(*asked, watch) : run(*asked, watch);
     write_line({{"type", "end"}, {"seconds", std::chrono::duration<double>(clock::now() - begin).count()}});
     return status;
 }

@@ -11,6 +11,7 @@ namespace amd_gpu::probes {
 const char* const usage =
     R"(usage: amd-gpu-probe gcd --bdf BDF[/N] [--probes hbm_copy,pattern,fma64] [OPTION...]
        amd-gpu-probe pairs --bdf BDF[/N] --bdf BDF[/N]... [OPTION...]
+       amd-gpu-probe devices [--hip PATH] [--deadline N]
        amd-gpu-probe targets
        amd-gpu-probe --help | --version
 
@@ -18,6 +19,7 @@ Measures GCDs through HIP and prints JSON objects, one a line. It compares nothi
 
   gcd      copy bandwidth of the memory, write and verify patterns, FP64 rate with known answers
   pairs    bandwidth of every ordered pair of GCDs by kernel copies, contents verified
+  devices  what the runtime lists under the variables of this process; nothing is measured
   targets  the processors that this program has kernels for
 
   --bytes N         bytes per array (gcd: 1 GiB, pairs: 256 MiB); halved while the device has not enough memory.
@@ -133,6 +135,9 @@ status check(const options& taken, bool probes_given) {
         return wrong("gcd needs exactly one --bdf");
     if (taken.what == command::pairs && taken.gcds.size() < 2)
         return wrong("pairs needs at least two --bdf");
+    if (taken.what == command::devices &&
+        (probes_given || !taken.gcds.empty() || taken.sizes.bytes != 0 || taken.sizes.repeat != 0))
+        return wrong("devices takes only --hip and --deadline");
     return success();
 }
 
@@ -141,13 +146,19 @@ status check(const options& taken, bool probes_given) {
 result<options> parse_options(const std::vector<std::string>& arguments) {
     options taken;
     if (arguments.empty())
-        return wrong("a command is missing: gcd, pairs or targets");
+        return wrong("a command is missing: gcd, pairs, devices or targets");
     const std::string& name = arguments.front();
     if (name == "--help" || name == "-h")
         return taken;
-    if (name != "gcd" && name != "pairs" && name != "targets")
-        return wrong("unknown command '" + name + "'; there are gcd, pairs and targets");
-    taken.what = name == "gcd" ? command::gcd : name == "pairs" ? command::pairs : command::targets;
+    constexpr std::array<std::pair<std::string_view, command>, 4> commands{{{"gcd", command::gcd},
+                                                                            {"pairs", command::pairs},
+                                                                            {"devices", command::devices},
+                                                                            {"targets", command::targets}}};
+    const auto* const known =
+        std::find_if(commands.begin(), commands.end(), [&](const auto& one) { return one.first == name; });
+    if (known == commands.end())
+        return wrong("unknown command '" + name + "'; there are gcd, pairs, devices and targets");
+    taken.what = known->second;
     taken.sizes.seed = 0x5ca1ab1e0ddba11;
     bool probes_given = false;
     for (std::size_t i = 1; i < arguments.size(); i += 2) {

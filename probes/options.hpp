@@ -11,7 +11,7 @@
 
 namespace amd_gpu::probes {
 
-enum class command { gcd, pairs, targets, help };
+enum class command { gcd, pairs, devices, targets, help };
 
 struct options {
     command what = command::help;

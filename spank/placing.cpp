@@ -92,12 +92,15 @@ std::vector<std::string> map_text(spank_t spank, const std::string& node, const 
                                   const std::vector<rank_place>& rows) {
     const auto listed = task_variable(spank, "SLURM_GTIDS");
     auto ranks = listed ? parse_ranges(*listed).value_or(std::vector<uint32_t>{}) : std::vector<uint32_t>{};
-    if (what.alone)
+    if (what.alone) // each task says its own line
         ranks = {what.place.local_id < ranks.size() ? ranks[what.place.local_id] : what.place.local_id};
     std::vector<gcd_label> labels;
     for (const auto& die : what.gcds)
         labels.push_back({die.index, die.bdf, die.numa});
-    return map_lines(node, rows, labels, ranks);
+    auto lines = map_lines(node, rows, labels, ranks);
+    if (what.alone && what.place.local_id != 0)
+        lines.erase(lines.begin()); // the heading stands above the first task's
+    return lines;
 }
 
 } // namespace amd_gpu

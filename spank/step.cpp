@@ -3,6 +3,7 @@
 
 #include "spank/contexts.hpp"
 
+#include "placement/visibility.hpp"
 #include "ranges.hpp"
 #include "service/client.hpp"
 #include "spank/asking.hpp"
@@ -135,6 +136,20 @@ device_fence fence_around(const std::vector<granted_gcd>& open) {
     return fence;
 }
 
+/// What the job's own masks leave over, when they stay as they are. Known only where the job's GPUs are all that the
+/// runtime lists.
+std::vector<std::string> mask_problems(spank_t spank, std::vector<granted_gcd> open) {
+    const auto has_position = [](const granted_gcd& die) { return die.position.has_value(); };
+    if (fence_around(open).others_open || !std::all_of(open.begin(), open.end(), has_position))
+        return {};
+    std::sort(open.begin(), open.end(), [](const auto& a, const auto& b) { return *a.position < *b.position; });
+    std::vector<std::string> ids;
+    for (const auto& die : open)
+        ids.push_back(die.unique_id);
+    const auto read = [&](const std::string& name) { return task_variable(spank, name); };
+    return visible(visibility_of(read), ids).problems;
+}
+
 /// What a user should know though nothing is wrong with the job, once a step.
 std::vector<std::string> remarks(spank_t spank, const placing& what) {
     std::vector<std::string> lines;
@@ -142,6 +157,8 @@ std::vector<std::string> remarks(spank_t spank, const placing& what) {
     if (what.place.local_id != 0 || spank_get_item(spank, S_JOB_NODEID, &node_of_job) != ESPANK_SUCCESS ||
         node_of_job != 0)
         return lines;
+    if (step.reply.mask == "none")
+        lines = mask_problems(spank, what.gcds);
     if (what.alone && what.place.tasks > 1)
         lines.emplace_back(
             "each task can open only its own GPU (--gpus-per-task, --gpu-bind), so copies between the GPUs "

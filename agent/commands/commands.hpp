@@ -40,6 +40,7 @@ void add_prepare(CLI::App& app, command_context& context);
 void add_status(CLI::App& app, command_context& context);
 void add_probe(CLI::App& app, command_context& context);
 void add_doctor(CLI::App& app, command_context& context);
+void add_snapshot(CLI::App& app, command_context& context);
 void add_read_smi(CLI::App& app, command_context& context);
 
 } // namespace amd_gpu

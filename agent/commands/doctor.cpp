@@ -30,8 +30,7 @@ void append(std::vector<step>& all, std::vector<step> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-std::vector<step> examine_node(const settings& site, bool in_job) {
-    const auto here = discover(site, deadline::in(site.discovery_deadline));
+std::vector<step> examine_node(const settings& site, const result<node>& here, bool in_job) {
     if (!here)
         return {{step::state::unknown, "gpus", here.failure().what, ""}};
     auto steps = check_driver(*here);
@@ -50,12 +49,34 @@ std::vector<step> examine_node(const settings& site, bool in_job) {
     return steps;
 }
 
-std::vector<step> examine_slurm(const settings& site) {
+std::vector<step> examine_slurm(const settings& site, const result<node>& here) {
     const auto slurm = read_slurm(site);
     if (!slurm)
         return {{step::state::unknown, "slurm", slurm.failure().what, ""}};
-    return {check_prolog_flags(slurm->settings), check_plugin(slurm->plugstack, slurm->plugin_exists),
-            check_gres_types(slurm->settings), check_fence(slurm->settings, slurm->cgroup_conf)};
+    const auto preparation =
+        site.discovery_deadline +
+        (site.probe_default == probe_level::off ? std::chrono::milliseconds(0) : site.probe_deadline);
+    std::vector<step> steps = {
+        check_prolog_flags(slurm->settings),
+        check_prolog_time(slurm->settings, preparation),
+        check_plugin(slurm->settings, slurm->plugstack, slurm->plugin_exists, slurm->plugin_built_for),
+        check_gres_types(slurm->settings),
+        check_fence(slurm->settings, slurm->cgroup_conf),
+        check_tracking(slurm->settings)};
+    const auto add = [&](std::optional<step> one) {
+        if (one)
+            steps.push_back(*std::move(one));
+    };
+    if (slurm->gres_conf)
+        add(check_gres_conf(*slurm->gres_conf));
+    // A host without GPUs need not be a node at all.
+    if (!here || here->gcds.empty())
+        return steps;
+    add(check_gres_count(slurm->this_node, *here));
+    if (slurm->gpus)
+        add(check_gres_order(gcds_of(*slurm->gpus, *here)));
+    add(check_node_state(slurm->this_node));
+    return steps;
 }
 
 const char* color_of(step::state state) {
@@ -99,8 +120,9 @@ int doctor_command(const command_context& context, bool as_json) {
     if (!site)
         return report(site.failure());
     const auto variables = own_environment();
-    auto steps = examine_node(*site, variables.contains("SLURM_JOB_ID"));
-    append(steps, examine_slurm(*site));
+    const auto here = discover(*site, deadline::in(site->discovery_deadline));
+    auto steps = examine_node(*site, here, variables.contains("SLURM_JOB_ID"));
+    append(steps, examine_slurm(*site, here));
     append(steps, check_variables(variables));
 
     const std::string text = as_json ? text_for_programs(steps) : text_for_people(steps, ::isatty(STDOUT_FILENO) != 0);

@@ -4,6 +4,7 @@
 #include "discovery/xnack.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <tuple>
@@ -33,15 +34,21 @@ void take_pci(gcd& into, const pci_gpu& from) {
     take(into, &gcd::pci_device, "pci_device", from.device, device + "device");
     take(into, &gcd::product, "product", from.product, device + "product_name");
     take(into, &gcd::unique_id, "unique_id", from.unique_id, device + "unique_id");
+    // The DRM device of the function is that of the first partition alone; the others have platform devices.
+    if (into.partition.value_or(0) == 0)
+        take(into, &gcd::render_minor, "render_minor", from.render_minor, device + "drm");
     take(into, &gcd::numa, "numa", from.numa, device + "numa_node");
-    take(into, &gcd::render_minor, "render_minor", from.render_minor, device + "drm");
     take(into, &gcd::vram_bytes, "vram_bytes", from.vram_bytes, device + "mem_info_vram_total");
     take(into, &gcd::vbios, "vbios", from.vbios, device + "vbios_version");
     take(into, &gcd::compute_partition, "compute_partition", from.compute_partition,
          device + "current_compute_partition");
     take(into, &gcd::memory_partition, "memory_partition", from.memory_partition, device + "current_memory_partition");
-    take(into, &gcd::pcie_gt_per_s, "pcie_gt_per_s", from.gt_per_s, device + "current_link_speed");
-    take(into, &gcd::pcie_width, "pcie_width", from.width, device + "current_link_width");
+    const std::string hop = from.slot_port ? "pci: devices/" + from.slot_port->text() + "/" : device;
+    take(into, &gcd::pcie_gt_per_s, "pcie_gt_per_s", from.gt_per_s, hop + "current_link_speed");
+    take(into, &gcd::pcie_width, "pcie_width", from.width, hop + "current_link_width");
+    into.firmware = from.firmware;
+    if (!into.firmware.empty())
+        into.sources["firmware"] = device + "fw_version";
 }
 
 void take_kfd(gcd& into, const kfd_device& from) {
@@ -105,6 +112,43 @@ std::optional<uint32_t> parallel_links(const kfd_link& l) {
     return static_cast<uint32_t>(all / one);
 }
 
+/// How many GCDs allocate from the same memory. A whole die has it alone. Of partitions the driver shows an even part
+/// of their memory domain or, in another mode, all of it to each (Linux amdgpu_amdkfd.c, amdgpu_amdkfd_xcp_memory_size
+/// and mem_alloc_mode): what they show together, compared with what the board has, tells which. It stays unknown for an
+/// APU whose driver calls only a carve-out VRAM, and where partitions are hidden from this process.
+void set_memory_shares(std::vector<gcd>& gcds, bool some_hidden) {
+    std::map<pci_address, std::vector<gcd*>> boards;
+    for (auto& g : gcds)
+        boards[g.bdf].push_back(&g);
+    for (auto& [bdf, parts] : boards) {
+        uint64_t shown = 0;
+        bool complete = true;
+        for (const gcd* part : parts) {
+            complete = complete && part->memory_bytes;
+            shown += part->memory_bytes.value_or(0);
+        }
+        const bool whole = parts.size() == 1 && parts.front()->compute_partition.value_or("SPX") == "SPX";
+        if (!complete || (!whole && (parts.size() == 1 || some_hidden)))
+            continue;
+        uint32_t sharing = 1;
+        if (!whole) {
+            const uint64_t board = parts.front()->vram_bytes.value_or(0);
+            if (board == 0 || *parts.front()->memory_bytes > board + board / 16)
+                continue;
+            const double times = static_cast<double>(shown) / static_cast<double>(board);
+            sharing = std::max(1U, static_cast<uint32_t>(std::lround(times)));
+            // The driver keeps some memory back, so that shares add up to a little less; far from a whole number is
+            // odd.
+            if (std::abs(times - sharing) > 0.125 || parts.size() % sharing != 0)
+                continue;
+        }
+        for (gcd* part : parts) {
+            take(*part, &gcd::memory_shared_by, "memory_shared_by", std::optional(sharing),
+                 whole ? "kfd: one node on the PCI function" : "kfd: mem_banks of all partitions, vram_bytes");
+        }
+    }
+}
+
 } // namespace
 
 std::set<pci_address> leave_out_integrated(pci_view& pci, kfd_topology& kfd) {
@@ -156,6 +200,7 @@ std::vector<gcd> join(const pci_view& pci, const kfd_topology& kfd) {
         take_product(g, &function);
         gcds.push_back(std::move(g));
     }
+    set_memory_shares(gcds, kfd.hidden > 0);
     std::sort(gcds.begin(), gcds.end(), [](const gcd& a, const gcd& b) {
         return std::tie(a.bdf, a.partition, a.kfd_node) < std::tie(b.bdf, b.partition, b.kfd_node);
     });

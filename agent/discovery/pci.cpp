@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
 
 namespace amd_gpu {
 namespace {
@@ -94,6 +95,41 @@ std::optional<uint32_t> render_minor(const std::string& directory) {
     return std::nullopt;
 }
 
+/// Versions of the loaded firmware (Linux amdgpu_ucode.c, directory fw_version); zero is a part without firmware.
+std::map<std::string, std::string> firmware_of(const std::string& directory) {
+    constexpr std::string_view suffix = "_fw_version";
+    std::map<std::string, std::string> versions;
+    for (const auto& name : list_directory(directory + "/fw_version")) {
+        const auto version = read_line(directory + "/fw_version/" + name);
+        const auto number = version ? parse_number(*version) : std::nullopt;
+        if (number && *number != 0 && *number != UINT32_MAX && name.ends_with(suffix))
+            versions[name.substr(0, name.size() - suffix.size())] = *version;
+    }
+    return versions;
+}
+
+/// The directory of the PCI port above a device whose real directory this is; nothing at the root.
+std::optional<std::filesystem::path> port_above(const std::filesystem::path& device) {
+    auto above = device.parent_path();
+    return pci_address::parse(above.filename().string()) ? std::optional(above) : std::nullopt;
+}
+
+/// Some boards have a PCIe switch of their own, whose link to the GPU says nothing about the slot. Its ports carry
+/// AMD's graphics vendor id, which no port of a host does (Linux amdgpu_device.c, amdgpu_device_partner_bandwidth). The
+/// port that faces the slot is the topmost of them.
+std::optional<std::filesystem::path> port_to_slot(const std::string& directory) {
+    std::error_code failure;
+    auto at = std::filesystem::canonical(directory, failure);
+    std::optional<std::filesystem::path> port;
+    while (!failure) {
+        const auto above = port_above(at);
+        if (!above || read_number(*above / "vendor") != vendor_amd)
+            break;
+        port = at = *above;
+    }
+    return port;
+}
+
 std::optional<std::string> driver_of(const std::string& directory) {
     const auto target = read_link(directory + "/driver");
     if (!target)
@@ -147,8 +183,13 @@ pci_view read_pci(const sysfs& where) {
         gpu.vbios = read_name(directory + "/vbios_version");
         gpu.compute_partition = read_mode(directory + "/current_compute_partition", compute_modes);
         gpu.memory_partition = read_mode(directory + "/current_memory_partition", memory_modes);
-        gpu.gt_per_s = read_link_speed(directory + "/current_link_speed");
-        gpu.width = read_link_width(directory + "/current_link_width");
+        gpu.firmware = firmware_of(directory);
+        const auto port = port_to_slot(directory);
+        if (port)
+            gpu.slot_port = pci_address::parse(port->filename().string());
+        const std::string hop = port ? port->string() : directory;
+        gpu.gt_per_s = read_link_speed(hop + "/current_link_speed");
+        gpu.width = read_link_width(hop + "/current_link_width");
         view.gpus.push_back(std::move(gpu));
     });
     return view;

@@ -6,6 +6,7 @@
 #include "node/node.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,8 +28,10 @@ struct pci_gpu {
     std::optional<std::string> vbios;             ///< vbios_version
     std::optional<std::string> compute_partition; ///< current_compute_partition; an odd mode is unknown
     std::optional<std::string> memory_partition;  ///< current_memory_partition, likewise
-    std::optional<double> gt_per_s;               ///< current_link_speed
-    std::optional<uint32_t> width;                ///< current_link_width
+    std::map<std::string, std::string> firmware;  ///< fw_version: "mec" -> "0x0000004e", without those that read zero
+    std::optional<pci_address> slot_port; ///< port of a switch on the board that faces the slot; nothing without one
+    std::optional<double> gt_per_s;       ///< current_link_speed of that port, or of the function itself
+    std::optional<uint32_t> width;        ///< current_link_width, likewise
 };
 
 struct pci_view {

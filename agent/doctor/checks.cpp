@@ -13,31 +13,6 @@ namespace {
 
 using enum step::state;
 
-bool contains_item(const slurm_settings& slurm, const std::string& name, std::string_view item) {
-    const auto found = slurm.find(name);
-    if (found == slurm.end())
-        return false;
-    const auto items = split(found->second, ',');
-    return std::any_of(items.begin(), items.end(), [item](const std::string& one) { return trimmed(one) == item; });
-}
-
-/// Lines without comments and surrounding white space; empty ones are left out.
-std::vector<std::string> lines_of(std::string_view text) {
-    std::vector<std::string> lines;
-    for (const std::string& raw : split(text, '\n'))
-        if (const auto line = trimmed(std::string_view(raw).substr(0, raw.find('#'))); !line.empty())
-            lines.emplace_back(line);
-    return lines;
-}
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    for (char& letter : result)
-        if (letter >= 'A' && letter <= 'Z')
-            letter = static_cast<char>(letter - 'A' + 'a');
-    return result;
-}
-
 step denied(const opened_device& device, bool in_job) {
     if (device.error == EPERM)
         return {wrong, "rights", fmt::format("{}: the kernel's device fence (cgroup) forbids it", device.path),
@@ -72,33 +47,6 @@ std::string_view text_of(step::state state) {
         return "skipped";
     }
     return "unknown";
-}
-
-slurm_settings slurm_settings_in(std::string_view output) {
-    slurm_settings found;
-    for (const std::string& line : split(output, '\n')) {
-        const auto equals = line.find('=');
-        if (equals == std::string::npos)
-            continue;
-        const auto value = trimmed(std::string_view(line).substr(equals + 1));
-        found.emplace(trimmed(std::string_view(line).substr(0, equals)), value == "(null)" ? "" : value);
-    }
-    return found;
-}
-
-std::optional<plugin_line> plugin_line_in(std::string_view plugstack) {
-    constexpr std::string_view space = " \t";
-    for (const std::string& line : lines_of(plugstack)) {
-        const auto word_end = line.find_first_of(space);
-        if (word_end == std::string::npos)
-            continue;
-        const auto start = line.find_first_not_of(space, word_end);
-        const auto path = line.substr(start, line.find_first_of(space, start) - start);
-        const std::string word = line.substr(0, word_end);
-        if (path.substr(path.rfind('/') + 1) == "amd_gpu.so" && (word == "required" || word == "optional"))
-            return plugin_line{word == "required", path};
-    }
-    return std::nullopt;
 }
 
 std::vector<step> check_driver(const node& here) {
@@ -189,68 +137,6 @@ step check_agent(const std::optional<bool>& answers, bool left_state) {
     if (left_state)
         return {ok, "agent", "the daemon has run here (only root may ask it)", ""};
     return {unknown, "agent", "no trace of the daemon, and only root may ask it", ""};
-}
-
-step check_prolog_flags(const slurm_settings& slurm) {
-    const auto flags = slurm.find("PrologFlags");
-    if (flags == slurm.end())
-        return {unknown, "prolog", "Slurm does not say its PrologFlags", ""};
-    const std::string shown = flags->second.empty() ? "PrologFlags is not set" : "PrologFlags=" + flags->second;
-    if (contains_item(slurm, "PrologFlags", "RunInJob"))
-        return {wrong, "prolog", shown + ": with RunInJob Slurm never calls the plugin's prolog",
-                "take RunInJob out of PrologFlags in slurm.conf"};
-    if (!contains_item(slurm, "PrologFlags", "Alloc"))
-        return {wrong, "prolog", shown + ": without Alloc the prolog runs only when the first step comes",
-                "set PrologFlags=Alloc,DeferBatch in slurm.conf"};
-    if (!contains_item(slurm, "PrologFlags", "DeferBatch"))
-        return {wrong, "prolog", shown + ": without DeferBatch a batch script starts while nodes are still tested",
-                "set PrologFlags=Alloc,DeferBatch in slurm.conf"};
-    return {ok, "prolog", shown, ""};
-}
-
-step check_gres_types(const slurm_settings& slurm) {
-    if (!slurm.contains("GresTypes"))
-        return {unknown, "gres", "Slurm does not say its GresTypes", ""};
-    if (!contains_item(slurm, "GresTypes", "gpu"))
-        return {warning, "gres", "Slurm does not count GPUs (GresTypes has no gpu)",
-                "set GresTypes=gpu, or gpus_without_gres = \"exclusive_nodes\" in amd-gpu.toml"};
-    return {ok, "gres", "Slurm counts GPUs", ""};
-}
-
-step check_fence(const slurm_settings& slurm, const std::optional<std::string>& cgroup_conf) {
-    if (!slurm.contains("TaskPlugin") || !cgroup_conf)
-        return {unknown, "fence", "TaskPlugin or cgroup.conf cannot be read", ""};
-    bool constrained = false;
-    for (const std::string& line : lines_of(*cgroup_conf))
-        if (const auto equals = line.find('='); equals != std::string::npos)
-            if (lower(trimmed(std::string_view(line).substr(0, equals))) == "constraindevices")
-                constrained = lower(trimmed(std::string_view(line).substr(equals + 1))) == "yes";
-    if (contains_item(slurm, "TaskPlugin", "task/cgroup") && constrained)
-        return {ok, "fence", "jobs can open their own GPUs only", ""};
-    return {warning, "fence", "jobs can open the GPUs of other jobs",
-            "set TaskPlugin=task/cgroup in slurm.conf and ConstrainDevices=yes in cgroup.conf"};
-}
-
-step check_plugin(const std::optional<std::string>& plugstack, const std::optional<bool>& file_exists) {
-    if (!plugstack)
-        return {unknown, "plugin", "plugstack.conf cannot be read", ""};
-    const auto line = plugin_line_in(*plugstack);
-    if (!line) {
-        const auto lines = lines_of(*plugstack);
-        if (std::any_of(lines.begin(), lines.end(), [](const auto& one) { return one.starts_with("include"); }))
-            return {unknown, "plugin", "plugstack.conf includes other files, which are not read", ""};
-        return {wrong, "plugin", "plugstack.conf does not load amd_gpu.so",
-                "add the line \"optional amd_gpu.so\" on submit hosts and nodes and restart slurmd"};
-    }
-    if (!file_exists)
-        return {unknown, "plugin", "whether " + line->path + " is there cannot be told", ""};
-    if (!*file_exists)
-        return {wrong, "plugin", "plugstack.conf names " + line->path + ", which is not there",
-                "install the package on this host, too"};
-    if (line->required)
-        return {warning, "plugin", line->path + " is required: a host without the file can submit no job at all",
-                "write optional in place of required"};
-    return {ok, "plugin", "plugstack.conf loads " + line->path, ""};
 }
 
 std::vector<step> check_variables(const std::map<std::string, std::string>& environment) {

@@ -1,16 +1,20 @@
 #include "doctor/gather.hpp"
 
+#include "doctor/plugin_file.hpp"
 #include "ranges.hpp"
 #include "service/client.hpp"
 #include "system/files.hpp"
 #include "system/process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <glob.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -21,6 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto call_limit = 5000ms;
+constexpr std::size_t most_plugin_bytes = 64U << 20; ///< of a build that was not stripped
 
 std::optional<std::string> text_of_file(const std::string& path) {
     auto text = read_file(path);
@@ -48,43 +53,99 @@ std::string setting(const slurm_settings& all, const std::string& name) {
     return found == all.end() ? "" : found->second;
 }
 
-} // namespace
-
-result<slurm_facts> read_slurm(const settings& site) {
+/// Runs scontrol and gives what it printed. Error (peer): what it said instead, in one line.
+result<std::string> ask_scontrol(const settings& site, const std::vector<std::string>& arguments) {
     command what;
-    what.arguments = {site.scontrol, "show", "config"};
+    what.arguments = {site.scontrol};
+    what.arguments.insert(what.arguments.end(), arguments.begin(), arguments.end());
     what.environment = {"PATH=/usr/bin:/bin", "LC_ALL=C"};
     const char* inherited = std::getenv("SLURM_CONF"); // NOLINT(concurrency-mt-unsafe): nothing here sets variables
     if (!site.slurm_conf.empty())
         what.environment.push_back("SLURM_CONF=" + site.slurm_conf);
     else if (inherited != nullptr)
         what.environment.push_back(std::string("SLURM_CONF=") + inherited);
-    const auto ended = run(what, deadline::in(call_limit));
+    auto ended = run(what, deadline::in(call_limit));
     if (!ended)
         return ended.failure();
     if (!ended->succeeded())
         return error{error_code::peer,
                      fmt::format("{} {}: {}", site.scontrol, ended->text(), split(ended->diagnostics, '\n').front())};
+    return std::move(ended->output);
+}
 
+/// The texts of all files that a pattern of plugstack.conf names, one after the other. A pattern that names none is no
+/// error, as to Slurm.
+std::optional<std::string> included_text(const std::string& pattern) {
+    glob_t found{};
+    const int state = ::glob(pattern.c_str(), 0, nullptr, &found);
+    std::string all;
+    bool readable = state == 0 || state == GLOB_NOMATCH;
+    for (std::size_t i = 0; state == 0 && i < found.gl_pathc; ++i) {
+        const auto text = text_of_file(found.gl_pathv[i]);
+        readable = readable && text.has_value();
+        all += text.value_or("") + "\n";
+    }
+    ::globfree(&found);
+    return readable ? std::optional(std::move(all)) : std::nullopt;
+}
+
+/// Where Slurm looks for the file of a line. None when PluginDir is not known.
+std::vector<std::string> places_of(const plugin_line& line, const slurm_settings& slurm) {
+    if (line.path.find('/') != std::string::npos)
+        return {line.path};
+    std::vector<std::string> places;
+    for (const std::string& one : split(setting(slurm, "PluginDir"), ':'))
+        if (!one.empty())
+            places.push_back(one + "/" + line.path);
+    return places;
+}
+
+/// What Slurm calls this node: in a job it says so, elsewhere it is the host's name without the domain, if anything.
+std::string node_name() {
+    const char* told = std::getenv("SLURMD_NODENAME"); // NOLINT(concurrency-mt-unsafe): nothing here sets variables
+    if (told != nullptr)
+        return told;
+    std::array<char, HOST_NAME_MAX + 1> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0)
+        return "localhost";
+    const std::string name = host.data();
+    return name.substr(0, name.find('.'));
+}
+
+} // namespace
+
+result<slurm_facts> read_slurm(const settings& site) {
+    const auto config = ask_scontrol(site, {"show", "config"});
+    if (!config)
+        return config.failure();
     slurm_facts facts;
-    facts.settings = slurm_settings_in(ended->output);
+    facts.settings = slurm_settings_in(*config);
     const std::string conf = setting(facts.settings, "SLURM_CONF");
     const std::string directory = conf.substr(0, conf.rfind('/') + 1);
-    if (!directory.empty())
+    if (!directory.empty()) {
         facts.cgroup_conf = text_of_file(directory + "cgroup.conf");
+        facts.gres_conf = text_of_file(directory + "gres.conf");
+    }
     const std::string named = setting(facts.settings, "PlugStackConfig");
     if (!named.empty() || !directory.empty())
         facts.plugstack = text_of_file(named.empty() ? directory + "plugstack.conf" : named);
+    if (facts.plugstack)
+        facts.plugstack = with_includes(*facts.plugstack, included_text);
     const auto line = facts.plugstack ? plugin_line_in(*facts.plugstack) : std::nullopt;
-    const std::string plugins = setting(facts.settings, "PluginDir");
-    if (line && line->path.find('/') != std::string::npos) {
-        facts.plugin_exists = ::access(line->path.c_str(), F_OK) == 0;
-    } else if (line && !plugins.empty()) {
-        facts.plugin_exists = false;
-        for (const std::string& one : split(plugins, ':'))
-            if (::access((one + "/" + line->path).c_str(), F_OK) == 0)
-                facts.plugin_exists = true;
+    if (const auto places = line ? places_of(*line, facts.settings) : std::vector<std::string>(); !places.empty()) {
+        const auto found = std::find_if(places.begin(), places.end(),
+                                        [](const std::string& one) { return ::access(one.c_str(), F_OK) == 0; });
+        facts.plugin_exists = found != places.end();
+        if (const auto file = *facts.plugin_exists ? read_file(*found, most_plugin_bytes) : std::string())
+            facts.plugin_built_for = plugin_version_in(*file);
     }
+
+    const std::string name = node_name();
+    if (const auto told = ask_scontrol(site, {"show", "node", name}))
+        facts.this_node = slurm_node_in(*told);
+    if (::geteuid() == 0 && facts.this_node)
+        if (auto gpus = ask_slurmd(site, name, conf, deadline::in(call_limit)))
+            facts.gpus = std::move(*gpus);
     return facts;
 }
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "configuration/settings.hpp"
-#include "doctor/checks.hpp"
+#include "doctor/slurm_checks.hpp"
 #include "result.hpp"
+#include "service/slurm_gpus.hpp"
 
 #include <string>
 #include <vector>
@@ -15,8 +16,13 @@ namespace amd_gpu {
 struct slurm_facts {
     slurm_settings settings;
     std::optional<std::string> cgroup_conf; ///< text of the file beside slurm.conf
-    std::optional<std::string> plugstack;   ///< text of the file of PlugStackConfig, or the one beside slurm.conf
-    std::optional<bool> plugin_exists;      ///< the file that it names, in PluginDir unless it has a slash
+    std::optional<std::string> gres_conf;   ///< the same of gres.conf
+    std::optional<std::string>
+        plugstack;                     ///< text of PlugStackConfig's file, or the one beside slurm.conf, with includes
+    std::optional<bool> plugin_exists; ///< the file that it names, in PluginDir unless it has a slash
+    std::optional<uint32_t> plugin_built_for; ///< plugin_version of that file
+    std::optional<slurm_node> this_node;
+    std::optional<gres_devices> gpus; ///< slurmd's list; asked by root only
 };
 
 /// Asks Slurm and reads its files. Errors: scontrol is not there (not_found) or does not answer.

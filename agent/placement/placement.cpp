@@ -41,11 +41,11 @@ cpu_list common(cpu_list one, cpu_list other) {
 }
 
 /// Which share each rank gets so that each is beside its own; nothing when that cannot be for all. First come the
-/// shares that overlap most with the rank's CPUs; a rank that finds them taken makes earlier ranks move on (augmenting
+/// shares whose cores the rank has most of; a rank that finds them taken makes earlier ranks move on (augmenting
 /// paths in a bipartite graph).
 class matching {
   public:
-    explicit matching(std::vector<std::vector<std::size_t>> overlap)
+    explicit matching(std::vector<std::vector<double>> overlap)
         : overlap_(std::move(overlap))
         , owner_(overlap_.size()) {}
 
@@ -94,7 +94,7 @@ class matching {
         return false;
     }
 
-    std::vector<std::vector<std::size_t>> overlap_; // by rank and share, in CPUs
+    std::vector<std::vector<double>> overlap_;      // by rank and share: the part of the share's CPUs that the rank has
     std::vector<std::optional<std::size_t>> owner_; // by share
     std::vector<bool> visited_;
 };
@@ -103,10 +103,13 @@ class matching {
 std::vector<share> follow_ranks(std::vector<share> shares, const placement_facts& facts) {
     if (facts.bound.size() != shares.size())
         return shares;
-    std::vector<std::vector<std::size_t>> overlap(shares.size());
-    for (std::size_t rank = 0; rank < shares.size(); ++rank)
-        for (const auto& gcds : shares)
-            overlap[rank].push_back(common(facts.bound[rank], closest_of(gcds, facts.closest)).size());
+    std::vector<std::vector<double>> overlap(shares.size());
+    for (const auto& gcds : shares) {
+        const auto closest = closest_of(gcds, facts.closest);
+        const auto most = static_cast<double>(std::max<std::size_t>(closest.size(), 1));
+        for (std::size_t rank = 0; rank < shares.size(); ++rank)
+            overlap[rank].push_back(static_cast<double>(common(facts.bound[rank], closest).size()) / most);
+    }
     const auto chosen = matching(std::move(overlap)).solve();
     if (!chosen)
         return shares;

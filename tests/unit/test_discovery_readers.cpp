@@ -1,5 +1,6 @@
 // The readers one by one: KFD's topology, the PCI bus, the answer of the rocm_smi reader.
 #include "discovery/kfd.hpp"
+#include "discovery/merge.hpp"
 #include "discovery/pci.hpp"
 #include "discovery/smi.hpp"
 #include "sysfs_tree.hpp"
@@ -146,6 +147,58 @@ TEST_CASE("placeholders on PCI are unknown", "[discovery][pci][case:RSMI-1][case
     REQUIRE_FALSE(gpu.serial);
     REQUIRE_FALSE(gpu.gt_per_s);
     REQUIRE_FALSE(gpu.width);
+}
+
+TEST_CASE("the link of a board with a switch of its own is the one to the slot", "[discovery][pci][case:RSMI-13]") {
+    const test::sysfs_tree tree;
+    const std::string bus = "sys/devices/pci0000:00/0000:00:01.1";
+    const std::string upstream = bus + "/0000:01:00.0";
+    const std::string gpu = upstream + "/0000:02:00.0/0000:03:00.0";
+    const auto device = [&](const std::string& directory, const char* vendor, const char* speed, const char* width) {
+        tree.write(directory + "/vendor", std::string(vendor) + "\n");
+        tree.write(directory + "/current_link_speed", std::string(speed) + "\n");
+        tree.write(directory + "/current_link_width", std::string(width) + "\n");
+    };
+    device(bus, "0x1022", "16.0 GT/s PCIe", "8");
+    device(upstream, "0x1002", "16.0 GT/s PCIe", "16");
+    device(upstream + "/0000:02:00.0", "0x1002", "8.0 GT/s PCIe", "1");
+    device(gpu, "0x1002", "8.0 GT/s PCIe", "1");
+    tree.write(gpu + "/class", "0x030000\n");
+    tree.write(gpu + "/device", "0x73a3\n");
+    std::filesystem::create_symlink("../../../devices/pci0000:00/0000:00:01.1/0000:01:00.0/0000:02:00.0/0000:03:00.0",
+                                    tree.path("sys/bus/pci/devices/0000:03:00.0"));
+    const auto pci = read_pci(tree.where());
+    REQUIRE(pci.gpus.at(0).slot_port == pci_address{0, 1, 0, 0});
+    REQUIRE(pci.gpus[0].gt_per_s == 16.0);
+    REQUIRE(pci.gpus[0].width == 16U);
+    const auto g = join(pci, {}).at(0);
+    REQUIRE(g.sources.at("pcie_width") == "pci: devices/0000:01:00.0/current_link_width");
+
+    tree.write(upstream + "/vendor", "0x1022\n"); // a switch of the host
+    tree.write(upstream + "/0000:02:00.0/vendor", "0x1022\n");
+    REQUIRE_FALSE(read_pci(tree.where()).gpus.at(0).slot_port);
+    REQUIRE(read_pci(tree.where()).gpus[0].width == 1U);
+}
+
+TEST_CASE("firmware that is loaded has a version", "[discovery][pci]") {
+    const test::two_dies tree;
+    const auto file = [](const char* name) {
+        return test::sysfs_tree::pci_file("0000:c1:00.0", std::string("fw_version/") + name);
+    };
+    tree.write(file("mec_fw_version"), "0x0000004e\n");
+    tree.write(file("ta_ras_fw_version"), "0x1b00013e\n");
+    tree.write(file("me_fw_version"), "0x00000000\n");
+    tree.write(file("vcn_fw_version"), "\n");
+    tree.write(file("uvd_fw_version"), "garbage\n");
+    tree.write(file("notes"), "0x1\n");
+    const auto pci = read_pci(tree.where());
+    const std::map<std::string, std::string> loaded = {{"mec", "0x0000004e"}, {"ta_ras", "0x1b00013e"}};
+    REQUIRE(pci.gpus.at(0).firmware == loaded);
+    const auto gcds = join(pci, read_kfd(tree.where()));
+    REQUIRE(gcds.at(0).firmware == loaded);
+    REQUIRE(gcds[0].sources.at("firmware") == "pci: devices/0000:c1:00.0/fw_version");
+    REQUIRE(gcds.at(1).firmware.empty());
+    REQUIRE_FALSE(gcds[1].sources.contains("firmware"));
 }
 
 // ---- rocm_smi's reader ----

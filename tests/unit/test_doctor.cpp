@@ -130,39 +130,6 @@ TEST_CASE("only root knows that the daemon does not answer", "[doctor]") {
     CHECK(check_agent(std::nullopt, false).found == state::unknown);
 }
 
-TEST_CASE("PrologFlags has Alloc and DeferBatch and not RunInJob", "[doctor][case:SPK-13]") {
-    const auto judged = [](const std::string& line) { return check_prolog_flags(slurm_settings_in(line)).found; };
-    CHECK(judged("PrologFlags             = Alloc,DeferBatch\n") == state::ok);
-    CHECK(judged("PrologFlags             = Alloc,Contain,DeferBatch\n") == state::ok);
-    CHECK(judged("PrologFlags             = Alloc\n") == state::wrong);
-    CHECK(judged("PrologFlags             = (null)\n") == state::wrong);
-    CHECK(judged("PrologFlags             = Alloc,DeferBatch,RunInJob\n") == state::wrong);
-    CHECK(judged("ProctrackType           = proctrack/cgroup\n") == state::unknown);
-}
-
-TEST_CASE("Slurm counts GPUs and fences them", "[doctor]") {
-    CHECK(check_gres_types(slurm_settings_in("GresTypes = gpu,nic")).found == state::ok);
-    CHECK(check_gres_types(slurm_settings_in("GresTypes = (null)")).found == state::warning);
-    CHECK(check_gres_types({}).found == state::unknown);
-
-    const auto cgroup = slurm_settings_in("TaskPlugin = task/affinity,task/cgroup");
-    CHECK(check_fence(cgroup, "# a comment\nconstraindevices = Yes # and one\n").found == state::ok);
-    CHECK(check_fence(cgroup, "#ConstrainDevices=yes\n").found == state::warning);
-    CHECK(check_fence(slurm_settings_in("TaskPlugin = task/affinity"), "ConstrainDevices=yes").found == state::warning);
-    CHECK(check_fence(cgroup, std::nullopt).found == state::unknown);
-}
-
-TEST_CASE("the plugin's line in plugstack.conf is found and judged", "[doctor][case:SPK-3][case:SPK-4][case:SPK-12]") {
-    CHECK(check_plugin("optional amd_gpu.so socket=/run/x\n", true).found == state::ok);
-    CHECK(check_plugin("required\t/opt/lib/amd_gpu.so\n", true).found == state::warning);
-    CHECK(check_plugin("optional amd_gpu.so\n", false).found == state::wrong);
-    CHECK(check_plugin("optional amd_gpu.so\n", std::nullopt).found == state::unknown);
-    CHECK(check_plugin("# optional amd_gpu.so\noptional other_amd_gpu.so\n", true).found == state::wrong);
-    CHECK(check_plugin("include plugstack.d/*.conf\n", true).found == state::unknown);
-    CHECK(check_plugin("include\n", true).found == state::unknown);
-    CHECK(check_plugin(std::nullopt, std::nullopt).found == state::unknown);
-}
-
 TEST_CASE("overrides of the processor are reported, numbered ones too", "[doctor][case:ARCH-11][case:ARCH-12]") {
     CHECK(check_variables({}).empty());
     CHECK(check_variables({{"HSA_OVERRIDE", "1"}, {"HSA_OVERRIDE_GFX_VERSIONS", "1"}}).empty());

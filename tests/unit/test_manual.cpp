@@ -141,6 +141,6 @@ TEST_CASE("amd-gpu-probe(8) has every command and every option of the usage text
         CHECK(says(page, option));
     }
     CHECK(options > 8);
-    for (const char* name : {"gcd", "pairs", "targets", "hbm_copy", "pattern", "fma64"})
+    for (const char* name : {"gcd", "pairs", "devices", "targets", "hbm_copy", "pattern", "fma64"})
         CHECK(says(page, name));
 }

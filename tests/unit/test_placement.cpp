@@ -218,6 +218,9 @@ TEST_CASE("ranks stay where Slurm put them when each is then beside a GCD of its
     SECTION("ranks that may run anywhere, too") {
         facts.bound.assign(8, node.all());
         CHECK(gcds_of(place_ranks(facts)) == table{{4}, {5}, {2}, {3}, {6}, {7}, {0}, {1}});
+        auto three = node.facts(3); // and the larger share draws nobody
+        three.bound.assign(3, node.all());
+        CHECK(gcds_of(place_ranks(three)) == table{{4, 5}, {2, 3, 6}, {7, 0, 1}});
     }
 }
 

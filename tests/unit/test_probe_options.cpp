@@ -41,6 +41,11 @@ TEST_CASE("options of the probe reach their places", "[probe]") {
     CHECK(parsed->hip_library == "/x/libamdhip64.so");
     CHECK(parse_options({"pairs", "--bdf", "c1:00.0", "--bdf", "c6:00.0"})->gcds.size() == 2);
     CHECK(parse_options({"targets"})->what == command::targets);
+    const auto devices = parse_options({"devices", "--hip", "/x", "--deadline", "4"});
+    REQUIRE(devices);
+    CHECK(devices->what == command::devices);
+    CHECK(devices->hip_library == "/x");
+    CHECK(devices->deadline == 4);
     CHECK(parse_options({"gcd", "--help"})->what == command::help);
 }
 
@@ -67,6 +72,9 @@ TEST_CASE("wrong command lines of the probe are refused", "[probe]") {
         {"pairs", "--bdf", "c1:00.0", "--bdf", "0000:C1:00.0"},
         {"pairs", "--bdf", "c1:00.0", "--bdf", "c6:00.0", "--probes", "fma64"},
         {"targets", "--bdf", "c1:00.0"},
+        {"devices", "--bdf", "c1:00.0"},
+        {"devices", "--bytes", "4096"},
+        {"devices", "--probes", "fma64"},
     };
     for (const auto& arguments : wrong) {
         const auto parsed = parse_options(arguments);
