@@ -148,10 +148,10 @@ $(build)/sim/libamdhip64.so.5: $(call objects,$(simhip_sources) tests/sim/faults
 # ---- kernels (end) -------------------------------------------------------------------------------------------------
 
 # ---- the simulated node --------------------------------------------------------------------------------------------
-$(build)/bin/amd-gpu-sim: $(call objects,$(sim_sources) tests/sim/faults.cpp) $(sanitizer_hooks)
+$(build)/bin/amd-gpu-sim: $(call objects,$(sim_sources) tests/sim/faults.cpp agent/system/archive.cpp agent/ranges.cpp) $(sanitizer_hooks)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^
+	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^ -larchive
 
 $(build)/sim/preload.so: $(call objects,$(preload_sources))
 	$(call say,LINK,$@)
