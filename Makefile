@@ -202,8 +202,13 @@ $(build)/bench/load-time: tests/bench/load-time.cpp
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++20 $(warnings) $(CXXFLAGS) -o $@ $< -ldl
 
+$(build)/bench/round-trip: tests/bench/round-trip.cpp $(call objects,$(shared_sources))
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++20 $(warnings) -Iagent $(CXXFLAGS) -o $@ $^
+
 bench: have-deps
-	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts $(build)/bench/load-time
+	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts $(build)/bench/load-time $(build)/bench/round-trip
 	@tests/bench/bench $(build)
 
 # ---- fuzzing -------------------------------------------------------------------------------------------------------
@@ -246,7 +251,7 @@ build_packages := g++ libhwloc-dev libarchive-dev libfmt-dev libsystemd-dev libt
                   clang-19 lld-19 llvm-19 clang-tools-19
 # Slurm's AutoDetect=rsmi loads librocm_smi64.so by the name that only the development package has.
 run_packages   := librocm-smi64-1 librocm-smi-dev libamdhip64-5
-test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq
+test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq rocm-smi rocminfo
 lint_packages  := clang-format-19 clang-tidy-19 libclang-rt-19-dev
 all_packages   := $(build_packages) $(run_packages) $(test_packages) $(lint_packages)
 missing_packages = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(all_packages) 2>/dev/null | \

@@ -1,5 +1,5 @@
 // Any text as what Slurm's programs print and its files hold: `slurmd -G`, `scontrol show config`, plugstack.conf.
-#include "doctor/checks.hpp"
+#include "doctor/slurm_checks.hpp"
 #include "service/slurm_gpus.hpp"
 
 #include <cstdint>
