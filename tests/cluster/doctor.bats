@@ -42,7 +42,7 @@ setup() {
     echo "$output"
     [ "$status" -ne 0 ]
     [[ $output == *'HIP_VISIBLE_DEVICES=1 leaves no GPU over'* ]]
-    [[ $output == *'lists no GPU; without this process'"'"'s variables it lists 2'* ]]
+    [[ $output == *'finds no usable GPU; without this process'"'"'s variables it lists 2'* ]]
     nodes_in_service
 }
 
