@@ -15,10 +15,11 @@ using severity = finding::severity;
 void look_at_identity(const observations& seen, const std::vector<gcd>& gcds, std::vector<finding>& findings) {
     const auto guests = functions_of(gcds, [](const gcd& g) { return g.kind == gpu_kind::virtual_function; });
     if (!guests.empty()) {
-        findings.push_back(about(severity::note, "virtual_function", guests,
-                                 fmt::format("{} {} virtual functions: unique id, power cap, error and link counters "
-                                             "belong to the host and are not judged here: {}",
-                                             gpus(guests.size()), are(guests.size()), text_of(guests))));
+        findings.push_back(
+            about(severity::note, "virtual_function", guests,
+                  fmt::format("unique id, power cap, error and link counters of a virtual function belong to "
+                              "the host and are not judged here: {}",
+                              text_of(guests))));
     }
     const auto without = functions_of(gcds, [](const gcd& g) {
         return g.bound && !g.unique_id && !g.partition && g.kind != gpu_kind::virtual_function;
@@ -29,8 +30,8 @@ void look_at_identity(const observations& seen, const std::vector<gcd>& gcds, st
                                              gpus(without.size()), text_of(without))));
     }
     for (const auto& bdf : seen.integrated) {
-        findings.push_back(
-            {severity::note, "integrated", bdf, bdf.text() + " is the graphics unit of a processor and is left out"});
+        findings.push_back({severity::note, "integrated", bdf,
+                            bdf.text() + " is the graphics unit of a processor, left out: no job gets it"});
     }
 }
 
@@ -68,10 +69,6 @@ void look_at_places(const observations& seen, const std::vector<gcd>& gcds, std:
 
 std::string gpus(std::size_t count) {
     return fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
-}
-
-std::string_view are(std::size_t count) {
-    return count == 1 ? "is" : "are";
 }
 
 std::string text_of(const addresses& list) {

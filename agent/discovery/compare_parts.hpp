@@ -16,8 +16,6 @@ using addresses = std::vector<pci_address>;
 
 /// "1 GPU", "8 GPUs"
 std::string gpus(std::size_t count);
-/// "is" for one, "are" for all other numbers.
-std::string_view are(std::size_t count);
 /// Addresses or ids, separated by spaces.
 std::string text_of(const addresses& list);
 std::string text_of(const std::vector<gcd_id>& list);

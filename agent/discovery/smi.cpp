@@ -4,6 +4,7 @@
 #include "system/files.hpp"
 #include "system/process.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -116,9 +117,14 @@ smi_answer parse_smi(std::string_view text) {
 smi_answer ask_smi(const std::vector<std::string>& reader, deadline until) {
     for (int left = tries;; --left) {
         auto answer = ask_once(reader, until);
-        const bool may_pass = !answer && answer.failure().code == error_code::unsupported;
-        if (!may_pass || left == 1 || until.left() < 2 * pause)
+        // Where two users of the library start at once, one may find its lock taken: the library then says that it
+        // cannot start, or ends its process by an exception that nobody catches.
+        const bool may_pass =
+            !answer && (answer.failure().code == error_code::unsupported || answer.failure().code == error_code::peer);
+        if (!may_pass || until.left() < 2 * pause)
             return answer;
+        if (left == 1)
+            return error{answer.failure().code, fmt::format("{}, {} times", answer.failure().what, tries)};
         std::this_thread::sleep_for(pause);
     }
 }

@@ -32,8 +32,8 @@ struct smi_view {
 using smi_answer = result<smi_view>;
 
 /// Runs a reader and reads its answer. `reader` is a whole command line: the hidden command read-smi of this program,
-/// or what a test puts in its place. A library that cannot start is tried three times, each time in a new process:
-/// another process may have held its mutex.
+/// or what a test puts in its place. A library that cannot start or ends its process is tried three times, each time in
+/// a new process: another process may have held its mutex.
 smi_answer ask_smi(const std::vector<std::string>& reader, deadline until);
 
 /// The files of the locks that the library's users share, "/dev/shm/rocm_smi_card0" ...; they stay when a user dies.

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <sys/resource.h>
 
 namespace amd_gpu {
@@ -27,6 +28,7 @@ using init_function = uint32_t (*)(uint64_t flags);
 using count_function = uint32_t (*)(uint32_t* count);
 using id_function = uint32_t (*)(uint32_t index, uint64_t* id);
 using version_function = uint32_t (*)(smi_version* version);
+using text_function = uint32_t (*)(uint32_t status, const char** text);
 
 template<typename F>
 F find_function(void* library, const char* name) {
@@ -51,6 +53,17 @@ json failed(const char* kind, const std::string& reason) {
     return json::object({{kind, reason}});
 }
 
+/// "rsmi_init failed with status 8 (RSMI_STATUS_INIT_ERROR)"; what follows the name in the library's text is an essay.
+std::string failure_text(void* library, const char* function, uint32_t state) {
+    std::string text = std::string(function) + " failed with status " + std::to_string(state);
+    const auto text_of = find_function<text_function>(library, "rsmi_status_string");
+    const char* name = nullptr;
+    if (text_of == nullptr || text_of(state, &name) != 0 || name == nullptr)
+        return text;
+    const std::string_view words(name);
+    return text + " (" + std::string(words.substr(0, words.find(':'))) + ")";
+}
+
 json ask(void* library) {
     const auto init = find_function<init_function>(library, "rsmi_init");
     const auto count_devices = find_function<count_function>(library, "rsmi_num_monitor_devices");
@@ -63,14 +76,14 @@ json ask(void* library) {
 
     json answer;
     if (const uint32_t state = init(0))
-        return failed("start_error", "rsmi_init failed with status " + std::to_string(state));
+        return failed("start_error", failure_text(library, "rsmi_init", state));
     if (smi_version version = {}; version_of != nullptr && version_of(&version) == 0) {
         answer["version"] =
             std::to_string(version.major) + "." + std::to_string(version.minor) + "." + std::to_string(version.patch);
     }
     uint32_t count = 0;
     if (const uint32_t state = count_devices(&count)) {
-        return failed("start_error", "rsmi_num_monitor_devices failed with status " + std::to_string(state));
+        return failed("start_error", failure_text(library, "rsmi_num_monitor_devices", state));
     }
     answer["devices"] = json::array();
     for (uint32_t index = 0; index < count; ++index) {
@@ -86,17 +99,25 @@ json ask(void* library) {
 }
 
 json load_and_ask(const std::string& library) {
-    std::string reasons;
-    for (const auto& name : candidates(library)) {
+    const auto names = candidates(library);
+    std::string reasons; // of libraries that are there
+    std::string places;
+    for (const auto& name : names) {
         if (void* loaded = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
             json answer = ask(loaded);
             answer["library"] = name;
             return answer;
         }
-        const char* reason = ::dlerror();
-        reasons += (reasons.empty() ? "" : "; ") + std::string(reason != nullptr ? reason : name);
+        const char* said = ::dlerror();
+        const std::string reason = said != nullptr ? said : name;
+        // The loader names the file that is absent: this one, or another that this one needs.
+        if (!reason.starts_with(name + ": cannot open shared object file: No such file"))
+            reasons += (reasons.empty() ? "" : "; ") + reason;
+        places += (places.empty() ? "" : " ") + name;
     }
-    return failed("library_error", "rocm_smi cannot be loaded: " + reasons);
+    if (!reasons.empty())
+        return failed("library_error", "rocm_smi cannot be loaded: " + reasons);
+    return failed("library_error", "rocm_smi library not found (looked for " + places + ")");
 }
 
 } // namespace

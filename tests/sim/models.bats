@@ -24,9 +24,20 @@ whole() {
     expect "[.gcds[].target] | unique == [\"$3\"]"
     expect "([.gcds[].unique_id] | unique | length) == $2 and ([.gcds[].partition] | unique) == [null]"
 }
+# quiet MODEL...: nodes that nothing is to be said of.
+quiet() {
+    local model
+    for model; do
+        on "$model"
+        expect '.findings == []'
+    done
+}
 # parted MODEL BOARDS EACH MEMORY: EACH partitions on every one of BOARDS functions, with MEMORY bytes.
 parted() {
     on "$1"
+    # SMI of that age lists each board once, which is a note and no GPU is missing.
+    expect "[.findings[] | [.level, .check]] == [[\"note\", \"smi\"]]"
+    expect ".sources.smi == $2 and (.findings[0].text | contains(\"it lists $2 boards that KFD shows as $(($2 * $3)) partitions\"))"
     expect ".sources.pci == $2 and .sources.kfd == $2 * $3 and (.gcds | length) == $2 * $3"
     expect "([.gcds[].bdf] | unique | length) == $2 and ([.gcds[].partition] | unique) == [range($3)]"
     expect "([.gcds[].unique_id] | unique | length) == $2 * $3"
@@ -77,6 +88,15 @@ parted() {
     on mi300x-mixed
     expect '.sources.pci == 8 and (.gcds | length) == 36'
     expect '[.gcds | group_by(.bdf)[] | length] == [8, 8, 8, 8, 1, 1, 1, 1]'
+    expect '[.findings[] | [.level, .check]] == [["warning", "partitions"], ["note", "smi"]]'
+    expect '.findings[0].text | contains("CPX/NPS4: 0000:0c:00.0 0000:22:00.0 0000:38:00.0 0000:5c:00.0; SPX/NPS1: 0000:9f:00.0")'
+}
+
+@test "nodes that are as they should be say nothing" {
+    quiet mi100x4 mi210x2 mi210x4 mi250x mi300a mi300x mi355x
+    quiet mi250x-kfd-gap mi250x-foreign-card0 mi250x-memory-only-numa no-gpu
+    on mi250x
+    expect '.versions.driver | endswith(" (DKMS)")'
 }
 
 # case: PART-4
@@ -91,12 +111,17 @@ parted() {
     [[ ${lines[3]} == *'No such file'* ]]
 }
 
+# case: ARCH-13
+# case: MIX-2
 @test "GPUs of other makers and kinds beside ours" {
     on hetero
     expect '.sources.pci == 3 and .sources.kfd == 3'
     expect '[.gcds[].target] == ["gfx90a:sramecc+", "gfx90a:sramecc+", "gfx1030"]'
+    expect '[.findings[] | [.level, .check]] == [["note", "targets"]]'
+    expect '.findings[0].text | contains("gfx1030: 0000:c3:00.0; gfx90a:sramecc+: 0000:43:00.0 0000:a3:00.0")'
     on ryzen
-    expect '[.gcds[].target] | index("gfx1100") != null'
+    expect '[.gcds[].target] == ["gfx1100"]'
+    expect '[.findings[] | [.level, .check]] == [["warning", "locality"], ["note", "integrated"]]'
 }
 
 # case: APU-1 APU-2
@@ -111,16 +136,23 @@ parted() {
 @test "a virtual function has no id and no sensors" {
     on mi300x-vf
     expect '.sources.kfd == 1 and .gcds[0].unique_id == null'
+    expect '[.findings[] | [.level, .check]] == [["note", "virtual_function"]]'
 }
 
 # case: MISS-1 MISS-4
 @test "a node without a driver and one where it took nothing" {
     on mi250x-no-driver
-    expect '.sources.pci == 8 and .sources.kfd == null and (.findings | length) > 0'
+    expect '.sources.pci == 8 and .sources.kfd == null and .versions.driver == null'
+    expect '[.findings[] | [.level, .check, .bdf]] == [["fault", "driver", null]]'
+    expect '.findings[0].text | test("^8 GPUs on PCI, 0 bound: the driver amdgpu is not loaded for kernel .*: 0000:c1:00.0 .* 0000:de:00.0; install")'
     for model in mi250x-unbound mi300x-unbound; do
         on "$model"
-        expect '.sources.pci == 8 and .sources.kfd == 0 and (.findings | length) > 0'
+        expect '.sources.pci == 8 and .sources.kfd == 0'
+        expect '[.findings[] | [.level, .check, .bdf]] == [["fault", "driver", null]]'
+        expect '.findings[0].text | test("^8 GPUs on PCI, 0 bound: the driver amdgpu .* is loaded, but drives none of them: .*; see the kernel log, power cycle")'
     done
+    on mi250x-gcd-missing
+    expect '[.findings[] | [.level, .check, .bdf]] == [["fault", "gpu_count", "0000:ce:00.0"]]'
 }
 
 # case: TOPO-1
@@ -144,9 +176,11 @@ parted() {
         whole "$model" 8 gfx90a:sramecc+
     done
     on mi250x-no-numa
-    expect '.sources.kfd == 8 and ([.findings[].check] == ["locality"])'
+    expect '.sources.kfd == 8 and ([.findings[] | [.level, .check]] == [["warning", "locality"]])'
+    expect '[.gcds[].cores] | unique == [null]'
     on mi250x-no-ids
     expect '.sources.kfd == 8 and ([.gcds[].unique_id] | unique) == [null]'
+    expect '[.findings[] | [.level, .check]] == [["note", "identity"]]'
 }
 
 @test "a model file of one's own starts from any model" {
