@@ -62,9 +62,13 @@ std::vector<step> examine_node(const settings& site, const result<node>& here, c
         steps.push_back({step::state::skipped, "hip", "not checked", ""});
         return steps;
     }
-    steps.push_back(check_rights(open_devices(*here), variables.contains("SLURM_JOB_ID")));
+    const auto opened = open_devices(*here);
+    steps.push_back(check_rights(opened, variables.contains("SLURM_JOB_ID")));
     const bool may_open = steps.back().found != step::state::wrong;
     steps.push_back(check_smi(*here, ask_smi(smi_reader(site.smi_library), deadline::in(site.discovery_deadline))));
+    if (may_open)
+        if (auto masks = check_masks(variables, maskable_ids(*here, opened)))
+            steps.push_back(*std::move(masks));
     if (may_open)
         append(steps, examine_hip(site, *here, variables));
     else
@@ -148,7 +152,6 @@ int doctor_command(const command_context& context, bool as_json) {
     const auto here = discover(*site, deadline::in(site->discovery_deadline));
     auto steps = examine_node(*site, here, variables);
     append(steps, examine_slurm(*site, here));
-    append(steps, check_masks(variables));
 
     const std::string text = as_json ? text_for_programs(steps) : text_for_people(steps, ::isatty(STDOUT_FILENO) != 0);
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)

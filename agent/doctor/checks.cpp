@@ -140,18 +140,4 @@ step check_agent(const std::optional<bool>& answers, bool left_state) {
     return {unknown, "agent", "no trace of the daemon, and only root may ask it", ""};
 }
 
-std::vector<step> check_masks(const std::map<std::string, std::string>& environment) {
-    std::vector<step> steps;
-    constexpr std::array masks = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"};
-    for (const char* name : masks)
-        if (const auto set = environment.find(name); set != environment.end()) {
-            const auto value = trimmed(set->second);
-            // To HIP an empty mask of its own two is no mask; to ROCR an empty one leaves no GPU.
-            if (value == "-1" || (value.empty() && std::string_view(name) == "ROCR_VISIBLE_DEVICES"))
-                steps.push_back({wrong, "masks", fmt::format("{}=\"{}\" leaves no GPU", name, value),
-                                 fmt::format("unset {}", name)});
-        }
-    return steps;
-}
-
 } // namespace amd_gpu

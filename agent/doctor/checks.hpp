@@ -50,7 +50,4 @@ step check_smi(const node& here, const smi_answer& smi);
 /// Whether the daemon is there. `answers` is known to root alone, which may ask it; others see whether it has left
 /// node.json.
 step check_agent(const std::optional<bool>& answers, bool left_state);
-/// Masks of the calling process that leave no GPU.
-std::vector<step> check_masks(const std::map<std::string, std::string>& environment);
-
 } // namespace amd_gpu

@@ -1,6 +1,7 @@
 #include "doctor/hip_checks.hpp"
 
 #include "node/process_target.hpp"
+#include "placement/visibility.hpp"
 #include "system/files.hpp"
 
 #include <algorithm>
@@ -90,6 +91,42 @@ step check_hip(const std::optional<hip_view>& mine, const std::optional<hip_view
     if (plain_works && plain->library != mine->library)
         text += ", in place of this node's " + described(*plain);
     return {ok, "hip", text, ""};
+}
+
+std::vector<std::string> maskable_ids(const node& here, const std::vector<opened_device>& opened) {
+    const auto usable = [&](const gcd& die) {
+        const std::string path = die.render_minor ? fmt::format("/dev/dri/renderD{}", *die.render_minor) : "";
+        return opened.empty() || std::any_of(opened.begin(), opened.end(), [&](const opened_device& device) {
+                   return device.path == path && device.error == 0;
+               });
+    };
+    std::map<uint32_t, std::string> by_node;
+    for (const gcd& die : here.gcds)
+        if (die.kfd_node && usable(die))
+            by_node[*die.kfd_node] = die.unique_id ? fmt::format("{:016x}", *die.unique_id) : "";
+    std::vector<std::string> ids;
+    for (const auto& [number, id] : by_node)
+        ids.push_back(id);
+    return ids;
+}
+
+std::optional<step> check_masks(const environment_variables& variables, const std::vector<std::string>& ids) {
+    const auto masks = visibility_of([&](const std::string& name) {
+        const auto found = variables.find(name);
+        return found == variables.end() ? std::nullopt : std::optional(found->second);
+    });
+    if (ids.empty() || !(masks.rocr || masks.hip || masks.cuda || masks.ordinal))
+        return std::nullopt;
+    const auto seen = visible(masks, ids);
+    const std::string problems = fmt::format("{}", fmt::join(seen.problems, "; "));
+    const std::string remedy = "unset the masks, or let --amd-gpu=auto set them: they count from 0 in what the layer "
+                               "below leaves over, ROCR_VISIBLE_DEVICES first";
+    if (seen.devices.empty())
+        return step{wrong, "masks", fmt::format("{:.400}", problems), remedy};
+    const std::string kept = fmt::format("{} of {} GPUs are left by the masks", seen.devices.size(), ids.size());
+    if (!seen.problems.empty())
+        return step{warning, "masks", fmt::format("{}: {:.400}", kept, problems), remedy};
+    return step{ok, "masks", kept, ""};
 }
 
 std::vector<step> check_overrides(const environment_variables& variables, const node& here,

@@ -33,6 +33,11 @@ std::string hip_version_text(uint32_t version);
 
 /// Whether HIP starts and lists GPUs: in this process, and with none of its variables.
 step check_hip(const std::optional<hip_view>& mine, const std::optional<hip_view>& plain);
+/// The ids of the GCDs that this process can open, in the runtime's order, as masks count and name them; an empty text
+/// where there is none. All GCDs where it could not be tried.
+std::vector<std::string> maskable_ids(const node& here, const std::vector<opened_device>& opened);
+/// What the masks of all layers together leave of those. Nothing when there is no mask.
+std::optional<step> check_masks(const environment_variables& variables, const std::vector<std::string>& ids);
 /// Overrides of the processor, beside what the GPUs really are and what HIP takes them for.
 std::vector<step> check_overrides(const environment_variables& variables, const node& here,
                                   const std::optional<hip_view>& mine);

@@ -135,9 +135,3 @@ TEST_CASE("only root knows that the daemon does not answer", "[doctor]") {
     CHECK(check_agent(std::nullopt, true).found == state::ok);
     CHECK(check_agent(std::nullopt, false).found == state::unknown);
 }
-
-TEST_CASE("a mask that leaves no GPU is not the same as no mask", "[doctor][case:VIS-6]") {
-    CHECK(states_of(check_masks({{"ROCR_VISIBLE_DEVICES", ""}})) == std::vector{state::wrong});
-    CHECK(states_of(check_masks({{"HIP_VISIBLE_DEVICES", "-1"}})) == std::vector{state::wrong});
-    CHECK(check_masks({{"ROCR_VISIBLE_DEVICES", "0,1"}, {"HIP_VISIBLE_DEVICES", ""}}).empty());
-}

@@ -141,3 +141,33 @@ TEST_CASE("two installations of ROCm in LD_LIBRARY_PATH are found", "[doctor][ca
     CHECK(both->found == state::warning);
     CHECK(says(both->text, "libamdhip64 of more than one ROCm"));
 }
+
+TEST_CASE("masks of all layers are judged over what can be opened", "[doctor][case:VIS-1][case:VIS-5][case:VIS-6]") {
+    node here = node_of("gfx90a:sramecc+", false, true, 3);
+    // The runtime's order is that of KFD's nodes, which need not be that of the addresses.
+    for (uint32_t i = 0; i < 3; ++i) {
+        here.gcds[i].kfd_node = 6 - i;
+        here.gcds[i].render_minor = 128 + i;
+        here.gcds[i].unique_id = 0xa0 + i;
+    }
+    here.gcds[2].unique_id.reset();
+    CHECK(maskable_ids(here, {}) == std::vector<std::string>{"", "00000000000000a1", "00000000000000a0"});
+    CHECK(maskable_ids(here, {{"/dev/kfd", 0, {}, ""},
+                              {"/dev/dri/renderD129", 0, {}, ""},
+                              {"/dev/dri/renderD128", EPERM, {}, ""}}) == std::vector<std::string>{"00000000000000a1"});
+
+    const std::vector<std::string> ids{"00000000000000a0", "00000000000000a1"};
+    CHECK_FALSE(check_masks({}, ids));
+    CHECK_FALSE(check_masks({{"ROCR_VISIBLE_DEVICES", "0"}}, {}));
+    CHECK(check_masks({{"ROCR_VISIBLE_DEVICES", "1"}}, ids)->text == "1 of 2 GPUs are left by the masks");
+    CHECK(check_masks({{"ROCR_VISIBLE_DEVICES", "GPU-00000000000000a1,0"}, {"HIP_VISIBLE_DEVICES", "1"}}, ids)->found ==
+          state::ok);
+    const auto twice = check_masks({{"ROCR_VISIBLE_DEVICES", "1"}, {"CUDA_VISIBLE_DEVICES", "1"}}, ids);
+    CHECK(twice->found == state::wrong);
+    CHECK(says(twice->text, "CUDA_VISIBLE_DEVICES=1 leaves no GPU over"));
+    CHECK(check_masks({{"ROCR_VISIBLE_DEVICES", "0,1,2"}}, ids)->found == state::warning);
+    CHECK(check_masks({{"ROCR_VISIBLE_DEVICES", ""}}, ids)->found == state::wrong);
+    CHECK(check_masks({{"HIP_VISIBLE_DEVICES", "-1"}}, ids)->found == state::wrong);
+    CHECK(check_masks({{"HIP_VISIBLE_DEVICES", ""}}, ids)->found == state::ok);
+    CHECK(check_masks({{"ROCR_VISIBLE_DEVICES", std::string(100000, '7')}}, ids)->text.size() < 500);
+}
