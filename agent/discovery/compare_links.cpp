@@ -74,12 +74,13 @@ void look_at_peers(const node& found, std::vector<finding>& findings) {
 }
 
 /// Products whose packages are always linked with one another, and here none is. Cards that may or may not carry a
-/// bridge are not asked for one.
+/// bridge are not asked for one, nor are partitions, of whose links the driver tells no bandwidth (Linux kfd_crat.c,
+/// kfd_fill_gpu_xgmi_link_to_gpu).
 void look_at_products(const node& found, std::vector<finding>& findings) {
     std::map<std::string, addresses> unlinked; // by model
     for (const auto& g : found.gcds) {
         const auto known = g.pci_device ? find_product(*g.pci_device, std::nullopt) : std::nullopt;
-        if (known && known->xgmi && g.model && g.kind != gpu_kind::virtual_function && g.partition.value_or(0) == 0)
+        if (known && known->xgmi && g.model && g.kind != gpu_kind::virtual_function && !g.partition)
             unlinked[*g.model].push_back(g.bdf);
     }
     for (const auto& l : found.links) {

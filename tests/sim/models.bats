@@ -23,6 +23,7 @@ whole() {
     expect ".sources.pci == $2 and .sources.kfd == $2 and (.gcds | length) == $2"
     expect "[.gcds[].target] | unique == [\"$3\"]"
     expect "([.gcds[].unique_id] | unique | length) == $2 and ([.gcds[].partition] | unique) == [null]"
+    expect '[.findings[] | select(.check == "links" or .level == "fault")] == []'
 }
 # parted MODEL BOARDS EACH MEMORY: EACH partitions on every one of BOARDS functions, with MEMORY bytes.
 parted() {
@@ -32,6 +33,7 @@ parted() {
     expect "([.gcds[].unique_id] | unique | length) == $2 * $3"
     expect "([.gcds[].render_minor] | unique | length) == $2 * $3"
     expect "[.gcds[].memory_bytes] | unique == [$4]"
+    expect '[.findings[] | select(.level != "note")] == []'
 }
 
 @test "every node of whole GPUs has them all" {
