@@ -1,5 +1,6 @@
 // Links between GCDs, and of GCDs to the host. Products without xGMI have none of the former, and nothing is expected.
 #include "discovery/compare_parts.hpp"
+#include "discovery/products.hpp"
 
 #include <fmt/format.h>
 #include <map>
@@ -72,14 +73,41 @@ void look_at_peers(const node& found, std::vector<finding>& findings) {
     }
 }
 
+/// Products whose packages are always linked with one another, and here none is. Cards that may or may not carry a
+/// bridge are not asked for one, nor are partitions, of whose links the driver tells no bandwidth (Linux kfd_crat.c,
+/// kfd_fill_gpu_xgmi_link_to_gpu).
+void look_at_products(const node& found, std::vector<finding>& findings) {
+    std::map<std::string, addresses> unlinked; // by model
+    for (const auto& g : found.gcds) {
+        const auto known = g.pci_device ? find_product(*g.pci_device, std::nullopt) : std::nullopt;
+        if (known && known->xgmi && g.model && g.kind != gpu_kind::virtual_function && !g.partition)
+            unlinked[*g.model].push_back(g.bdf);
+    }
+    for (const auto& l : found.links) {
+        const auto& g = found.gcds[l.from];
+        if (l.type == "xgmi" && g.bdf != found.gcds[l.to].bdf && g.model)
+            unlinked.erase(*g.model);
+    }
+    for (const auto& [model, functions] : unlinked) {
+        if (functions.size() < 2)
+            continue;
+        findings.push_back({severity::warning, "links", std::nullopt,
+                            fmt::format("no xGMI link between any of {} {}, which are built with them; see the kernel "
+                                        "log for xgmi",
+                                        gpus(functions.size()), model)});
+    }
+}
+
 } // namespace
 
 void look_at_links(const node& found, std::vector<finding>& findings) {
     look_at_directions(found, findings);
     look_at_packages(found, findings);
     // A GCD that is away takes its links along; that it is away is said already.
-    if (std::all_of(found.gcds.begin(), found.gcds.end(), [](const gcd& g) { return g.bound; }))
+    if (std::all_of(found.gcds.begin(), found.gcds.end(), [](const gcd& g) { return g.bound; })) {
         look_at_peers(found, findings);
+        look_at_products(found, findings);
+    }
 }
 
 void look_at_pcie(const std::vector<gcd>& gcds, std::vector<finding>& findings) {

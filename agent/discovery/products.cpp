@@ -36,16 +36,16 @@ constexpr auto products = std::to_array<product>({
     {0x1681, 0, "", integrated}, // Rembrandt
     {0x1900, 0, "", integrated}, // Hawk Point
     {0x1901, 0, "", integrated}, // Hawk Point 2
-    {0x66a0, 60, "MI50", discrete, 1, true},
-    {0x66a0, 64, "MI60", discrete, 1, true},
-    {0x66a1, 0, "", discrete, 1, true}, // MI50 and Radeon Pro VII have 60 CUs each
-    {0x66a1, 64, "MI60", discrete, 1, true},
+    {0x66a0, 60, "MI50", discrete},
+    {0x66a0, 64, "MI60", discrete},
+    {0x66a1, 0, "", discrete}, // MI50 and Radeon Pro VII have 60 CUs each
+    {0x66a1, 64, "MI60", discrete},
     {0x66af, 0, "Radeon VII", discrete},
     {0x6860, 0, "", discrete},         // MI25, V340, V320
     {0x6864, 0, "", discrete},         // V340, MI25x2
     {0x686c, 0, "", virtual_function}, // of MI25 and V340
-    {0x738c, 0, "MI100", discrete, 1, true},
-    {0x738e, 0, "MI100", discrete, 1, true},
+    {0x738c, 0, "MI100", discrete},
+    {0x738e, 0, "MI100", discrete},
     {0x73a1, 0, "V620", discrete},
     {0x73a3, 0, "W6800", discrete},
     {0x73ae, 0, "V620", virtual_function},
@@ -54,7 +54,7 @@ constexpr auto products = std::to_array<product>({
     {0x7408, 104, "MI250", discrete, 2, true},
     {0x740c, 104, "MI250", discrete, 2, true},
     {0x740c, 110, "MI250X", discrete, 2, true},
-    {0x740f, 0, "MI210", discrete, 1, true},
+    {0x740f, 0, "MI210", discrete},
     {0x7448, 0, "W7900", discrete},
     {0x744c, 0, "", discrete}, // RX 7900 XT, XTX, GRE, M
     {0x745e, 0, "W7800", discrete},
@@ -66,18 +66,18 @@ constexpr auto products = std::to_array<product>({
     {0x74a5, 0, "MI325X", discrete, 1, true},
     {0x74a8, 0, "MI308X HF", discrete, 1, true},
     {0x74a9, 0, "MI300X HF", discrete, 1, true},
-    {0x74b5, 0, "MI300X", virtual_function, 1, true},
-    {0x74b6, 0, "MI308X", virtual_function, 1, true},
-    {0x74b9, 0, "MI325X", virtual_function, 1, true},
-    {0x74bc, 0, "MI308X HF", virtual_function, 1, true},
-    {0x74bd, 0, "MI300X HF", virtual_function, 1, true},
+    {0x74b5, 0, "MI300X", virtual_function},
+    {0x74b6, 0, "MI308X", virtual_function},
+    {0x74b9, 0, "MI325X", virtual_function},
+    {0x74bc, 0, "MI308X HF", virtual_function},
+    {0x74bd, 0, "MI300X HF", virtual_function},
     {0x7550, 0, "", discrete}, // RX 9070, 9070 XT, 9070 GRE
     {0x7551, 0, "", discrete}, // R9700, R9600D
     {0x7590, 0, "", discrete}, // RX 9060, 9060 XT
     {0x75a0, 0, "MI350X", discrete, 1, true},
     {0x75a3, 0, "MI355X", discrete, 1, true},
-    {0x75b0, 0, "MI350X", virtual_function, 1, true},
-    {0x75b3, 0, "MI355X", virtual_function, 1, true},
+    {0x75b0, 0, "MI350X", virtual_function},
+    {0x75b3, 0, "MI355X", virtual_function},
 });
 
 static_assert(std::is_sorted(products.begin(), products.end(), [](const product& a, const product& b) {

@@ -17,7 +17,7 @@ struct product {
     std::string_view model;     ///< "MI250X"; empty where several products share the id
     gpu_kind kind = gpu_kind::discrete;
     uint32_t dies_per_package = 1; ///< PCI functions on one package (OAM or card)
-    bool xgmi = false;             ///< is built to be linked with others of its kind; a PCIe card may lack the bridge
+    bool xgmi = false; ///< every package is linked with the others of a node; a PCIe card may have a bridge or not
 };
 
 /// The product with a PCI device id. `compute_units` are those of one whole die, where KFD tells them: MI250X and MI250

@@ -23,6 +23,7 @@ whole() {
     expect ".sources.pci == $2 and .sources.kfd == $2 and (.gcds | length) == $2"
     expect "[.gcds[].target] | unique == [\"$3\"]"
     expect "([.gcds[].unique_id] | unique | length) == $2 and ([.gcds[].partition] | unique) == [null]"
+    expect '[.findings[] | select(.check == "links" or .level == "fault")] == []'
 }
 # quiet MODEL...: nodes that nothing is to be said of.
 quiet() {
@@ -43,6 +44,7 @@ parted() {
     expect "([.gcds[].unique_id] | unique | length) == $2 * $3"
     expect "([.gcds[].render_minor] | unique | length) == $2 * $3"
     expect "[.gcds[].memory_bytes] | unique == [$4]"
+    expect '[.findings[] | select(.level != "note")] == []'
 }
 
 @test "every node of whole GPUs has them all" {
@@ -153,6 +155,62 @@ parted() {
     done
     on mi250x-gcd-missing
     expect '[.findings[] | [.level, .check, .bdf]] == [["fault", "gpu_count", "0000:ce:00.0"]]'
+}
+
+# what MODEL FACTS: the GCDs of MODEL agree about model, kind, dies' modes and who shares their memory.
+what() {
+    on "$1"
+    expect "[.gcds[] | [.model, .kind, .compute_partition, .memory_partition, .memory_shared_by]] | unique == [$2]"
+}
+
+# case: RSMI-4
+# case: PART-1
+# case: PART-3
+# case: APU-1
+@test "models, kinds, modes and shared memory" {
+    what mi100x4 '["MI100", "gpu", null, null, 1]'
+    what mi210x4 '["MI210", "gpu", null, null, 1]'
+    what mi250x '["MI250X", "gpu", null, null, 1]'
+    what mi300a '["MI300A", "apu", "SPX", "NPS1", 1]'
+    what mi300a-cpx '["MI300A", "apu", "CPX", "NPS1", 6]'
+    what mi300a-carveout '["MI300A", "apu", "SPX", "NPS1", 1]'
+    what mi300x-dpx '["MI300X", "gpu", "DPX", "NPS1", 2]'
+    what mi300x-cpx-nps4 '["MI300X", "gpu", "CPX", "NPS4", 1]'
+    what mi300x-vf '["MI300X", "vf", null, null, 1]'
+    what mi355x '["MI355X", "gpu", "SPX", "NPS1", 1]'
+}
+
+@test "every fact that is known says where it comes from" {
+    for model in mi250x mi300a-cpx mi300x-vf hetero; do
+        node=$(timeout --kill-after=5 50 "$sim" run --model "$model" -- "$agent" discover --json --explain)
+        expect '[.gcds[] | .sources as $from | del(.gcd, .bdf, .bound, .sources) | to_entries[]
+                 | select(.value != null and .value != {}) | select($from[.key] == null) | .key] | unique == []'
+    done
+}
+
+# case: RSMI-5
+@test "packages are counted by product and links" {
+    for model in mi250x=0,0,1,1,2,2,3,3 mi210x4=0,1,2,3 mi300a=0,1,2,3 mi300x-vf=null hetero=0,1,2; do
+        on "${model%=*}"
+        expect "[.gcds[].package] == [${model#*=}]"
+    done
+    on mi300x-dpx
+    expect '[.gcds[] | .package * 2 + .partition] == [range(16)]'
+}
+
+# case: ARCH-2
+# case: APU-4
+@test "the xnack mode of processes follows the processor and the driver's parameter" {
+    for model in mi250x mi300a mi355x; do
+        on "$model"
+        expect '[.gcds[] | [.xnack, .xnack_selectable]] | unique == [[false, true]]'
+    done
+    on hetero
+    expect '.gcds[2] | [.xnack, .xnack_selectable] == [null, false]'
+    printf '%s\n' 'base = "mi210x2"' 'description = "retries on"' '[files]' \
+        '"sys/module/amdgpu/parameters/noretry" = "0"' >"$BATS_TEST_TMPDIR/retry.toml"
+    on "$BATS_TEST_TMPDIR/retry.toml"
+    expect '[.gcds[].xnack] | unique == [true]'
 }
 
 # case: TOPO-1

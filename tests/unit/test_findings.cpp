@@ -22,6 +22,7 @@ class boards : public test::sysfs_tree {
     explicit boards(const std::vector<board>& list) {
         kfd_cpu(0);
         int node = 1;
+        std::vector<int> first; // node of each board, linked with those of all others
         for (std::size_t i = 0; i < list.size(); ++i) {
             const auto bus = 0x10UL + i;
             const auto bdf = fmt::format("0000:{:02x}:00.0", bus);
@@ -30,6 +31,11 @@ class boards : public test::sysfs_tree {
                 write(pci_file(bdf, "current_compute_partition"), list[i].compute + "\n");
             if (!list[i].memory.empty())
                 write(pci_file(bdf, "current_memory_partition"), list[i].memory + "\n");
+            for (const int other : first) {
+                io_link(node, other, 11, 15, 50000, 50000);
+                io_link(other, node, 11, 15, 50000, 50000);
+            }
+            first.push_back(node);
             for (int p = 0; p < list[i].partitions; ++p, ++node) {
                 kfd_gpu(node, static_cast<unsigned>(node), bus << 8 | static_cast<unsigned long>(p) << 28, 90402,
                         0x14000000, fmt::format("unique_id {}\n", 1000 + node));
@@ -231,4 +237,24 @@ TEST_CASE("numbers of cards that moved with a boot change no identity", "[findin
         REQUIRE(before.gcds[i].id() == after.gcds[i].id());
         REQUIRE(before.gcds[i].unique_id == after.gcds[i].unique_id);
     }
+}
+
+TEST_CASE("boards that are built with xGMI and have no link at all are a finding, cards are not",
+          "[findings][links][case:TOPO-3]") {
+    const auto unlinked = [](const char* device, unsigned version, int count) {
+        test::sysfs_tree tree;
+        std::vector<unsigned long> ids;
+        for (int i = 1; i <= count; ++i) {
+            tree.pci(fmt::format("0000:0{}:00.0", i), "0x1002", device, "0x120000", "amdgpu");
+            ids.push_back(0x100UL * static_cast<unsigned long>(i));
+            tree.kfd_gpu(i, 7U + static_cast<unsigned>(i), ids.back(), version);
+        }
+        return look(tree, listing(ids));
+    };
+    const auto boards = unlinked("0x74a1", 90402, 2);
+    REQUIRE(says(find(boards, "links"), "no xGMI link between any of 2 GPUs MI300X"));
+    REQUIRE_FALSE(find(unlinked("0x74a1", 90402, 1), "links")); // nothing to be linked with
+    REQUIRE_FALSE(find(unlinked("0x740f", 90010, 4), "links")); // MI210, with or without a bridge
+    REQUIRE_FALSE(find(unlinked("0x74b5", 90402, 2), "links")); // a guest's
+    REQUIRE_FALSE(find(unlinked("0x744c", 110000, 2), "links"));
 }
