@@ -3,6 +3,7 @@
 #pragma once
 
 #include "discovery/driver.hpp"
+#include "discovery/kernel_log.hpp"
 #include "discovery/merge.hpp"
 
 #include <optional>
@@ -20,6 +21,7 @@ struct observations {
     std::optional<result<locality_view>> locality; ///< likewise
     std::vector<std::string> smi_locks;            ///< files of SMI's locks, when it did not answer
     driver_state driver;
+    probe_errors refusals; ///< read when a function has no driver
 };
 
 /// How many GPUs each source sees; integrated ones are not counted anywhere. A source that could not be asked is

@@ -25,6 +25,21 @@ std::string driver_text(const driver_state& driver) {
     return fmt::format("the driver amdgpu {} is loaded, but drives none of them", driver.text().value_or(""));
 }
 
+/// "; the kernel log has error -12 (Cannot allocate memory) for 0000:c1:00.0", grouped by error; "" without any.
+std::string refusals_text(const observations& seen, const addresses& functions) {
+    std::map<int, addresses> groups;
+    for (const auto& bdf : functions) {
+        if (const auto refusal = seen.refusals.find(bdf); refusal != seen.refusals.end())
+            groups[refusal->second].push_back(bdf);
+    }
+    std::string text;
+    for (const auto& [number, members] : groups) {
+        text += fmt::format("{}{} for {}", text.empty() ? "; the kernel log has " : ", ", probe_error_text(number),
+                            members.size() == functions.size() && members.size() > 1 ? "all" : text_of(members));
+    }
+    return text;
+}
+
 } // namespace
 
 void compare_pci_with_kfd(const observations& seen, std::vector<finding>& findings) {
@@ -56,8 +71,8 @@ void compare_pci_with_kfd(const observations& seen, std::vector<finding>& findin
         const bool no_driver = seen.driver.loaded == false;
         findings.push_back(
             {severity::fault, "driver", std::nullopt,
-             fmt::format("{} on PCI, 0 bound: {}: {}; {}", gpus(functions.size()), driver_text(seen.driver),
-                         text_of(unbound),
+             fmt::format("{} on PCI, 0 bound: {}: {}{}; {}", gpus(functions.size()), driver_text(seen.driver),
+                         text_of(unbound), refusals_text(seen, unbound),
                          no_driver ? "install the driver for this kernel and load it" : unbound_remedy)});
         return;
     }
@@ -69,7 +84,7 @@ void compare_pci_with_kfd(const observations& seen, std::vector<finding>& findin
     }
     std::string why;
     if (!unbound.empty())
-        why += fmt::format("; no driver bound: {}", text_of(unbound));
+        why += fmt::format("; no driver bound: {}{}", text_of(unbound), refusals_text(seen, unbound));
     if (!silent.empty())
         why += fmt::format("; bound but unknown to KFD: {}", text_of(silent));
     findings.push_back(about(severity::fault, "gpu_count", missing,

@@ -3,6 +3,7 @@
 #include "discovery/compare.hpp"
 #include "system/files.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -39,6 +40,9 @@ result<node> discover(const settings& site, deadline until, const sysfs& where,
     seen.pci = read_pci(where);
     seen.kfd = read_kfd(where);
     seen.integrated = leave_out_integrated(seen.pci, seen.kfd);
+
+    if (std::any_of(seen.pci.gpus.begin(), seen.pci.gpus.end(), [](const pci_gpu& gpu) { return !gpu.driver; }))
+        seen.refusals = read_probe_errors(where);
 
     node found;
     found.name = host_name();

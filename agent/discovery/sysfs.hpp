@@ -9,7 +9,8 @@ namespace amd_gpu {
 struct sysfs {
     std::string sys = "/sys";
     std::string proc = "/proc";
-    std::string shm = "/dev/shm"; ///< POSIX shared memory
+    std::string shm = "/dev/shm";   ///< POSIX shared memory
+    std::string kmsg = "/dev/kmsg"; ///< the kernel's log
 };
 
 } // namespace amd_gpu

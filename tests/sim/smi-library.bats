@@ -58,6 +58,7 @@ silent() {
 }
 
 # case: INIT-3
+# case: RSMI-14
 @test "what a library prints is no part of the answer" {
     with 'return 0'
     jq --exit-status '.sources.smi == 8 and .findings == []' <<<"$node" >/dev/null

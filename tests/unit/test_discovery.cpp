@@ -200,7 +200,7 @@ TEST_CASE("a graphics unit that is all there is stays", "[discovery]") {
 
 TEST_CASE("GPUs that a device cgroup hides are not missing", "[discovery][case:VIS-10]") {
     const test::two_dies tree;
-    observations seen{read_pci(tree.where()), read_kfd(tree.where()), {}, std::nullopt, std::nullopt, {}, {}};
+    observations seen{read_pci(tree.where()), read_kfd(tree.where()), {}, std::nullopt, std::nullopt, {}, {}, {}};
     seen.kfd.devices.pop_back();
     seen.kfd.hidden = 1;
     node n;

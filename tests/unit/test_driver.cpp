@@ -1,6 +1,7 @@
 // Which driver there is: AMD's package, the kernel's own, or none.
 #include "discovered.hpp"
 #include "discovery/driver.hpp"
+#include "discovery/kernel_log.hpp"
 
 #include <filesystem>
 
@@ -72,4 +73,41 @@ TEST_CASE("seven of eight name the eighth, none of eight names them all", "[driv
     REQUIRE(says(find(none, "driver"), "8 GPUs on PCI, 0 bound: the driver amdgpu 6.7.0 (DKMS) is loaded, but drives "
                                        "none of them: 0000:10:00.0 0000:11:00.0"));
     REQUIRE(says(find(none, "driver"), "power cycle the node, then suspect the hardware"));
+}
+
+TEST_CASE("the kernel's log tells with which error the driver gave a GPU up", "[driver][missing][case:MISS-2]") {
+    const auto errors =
+        parse_probe_errors("3,1200,5000,-;amdgpu 0000:c1:00.0: probe with driver amdgpu failed with error -22\n"
+                           " SUBSYSTEM=pci\n"
+                           "[    9.1] amdgpu: probe of 0000:c6:00.0 failed with error -12\n"
+                           "[    9.2] amdgpu 0000:c9:00.0: amdgpu: Fatal error during GPU init\n"
+                           "[    9.3] nvme 0000:01:00.0: probe with driver nvme failed with error -12\n"
+                           "[    9.4] amdgpu: probe of nothing failed with error -12\n"
+                           "[    9.5] amdgpu: probe of 0000:ce:00.0 failed with error -x\n"
+                           "[    9.6] amdgpu 0000:c1:00.0: probe with driver amdgpu failed with error -12\n");
+    REQUIRE(errors == probe_errors{{{0, 0xc1, 0, 0}, 12}, {{0, 0xc6, 0, 0}, 12}});
+    REQUIRE(probe_error_text(12) == "error -12 (Cannot allocate memory)");
+    REQUIRE(parse_probe_errors("").empty());
+    REQUIRE(read_probe_errors({"", "", "", "/no/such/log"}).empty());
+}
+
+TEST_CASE("a finding has the error of the log beside the proof", "[driver][missing][case:MISS-2][case:MISS-3]") {
+    const test::two_dies tree;
+    tree.write("sys/module/amdgpu/version", "6.7.0\n");
+    tree.write("kmsg", "3,1,2,-;amdgpu 0000:c6:00.0: probe with driver amdgpu failed with error -12\n");
+    auto where = tree.where();
+    where.kmsg = tree.path("kmsg");
+    tree.remove(test::sysfs_tree::pci_file("0000:c6:00.0", "driver"));
+    tree.remove(test::sysfs_tree::kfd(2));
+    const auto one = discover({}, deadline::in(std::chrono::seconds(5)), where, listing({0xc100}));
+    REQUIRE(says(find(*one, "gpu_count"),
+                 "no driver bound: 0000:c6:00.0; the kernel log has error -12 (Cannot allocate "
+                 "memory) for 0000:c6:00.0; see the kernel log, power cycle"));
+
+    tree.write("kmsg", "3,1,2,-;amdgpu 0000:c6:00.0: probe with driver amdgpu failed with error -12\n"
+                       "3,2,3,-;amdgpu 0000:c1:00.0: probe with driver amdgpu failed with error -12\n");
+    tree.remove(test::sysfs_tree::pci_file("0000:c1:00.0", "driver"));
+    tree.remove(test::sysfs_tree::kfd(1));
+    const auto all = discover({}, deadline::in(std::chrono::seconds(5)), where, listing({}));
+    REQUIRE(says(find(*all, "driver"), "the kernel log has error -12 (Cannot allocate memory) for all; see"));
 }
