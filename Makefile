@@ -57,6 +57,7 @@ sim_sources     := $(wildcard tests/sim/node/*.cpp)
 simhip_sources  := $(wildcard tests/sim/hip/*.cpp)
 preload_sources := $(wildcard tests/sim/preload/*.cpp)
 unit_sources    := $(wildcard tests/unit/*.cpp)
+fuzz_sources    := $(wildcard tests/fuzz/*.cpp)
 
 sanitizer_hooks := $(if $(SANITIZE),$(build)/obj/tests/sanitizer_options.o)
 agent_libs      := -lhwloc -larchive -lfmt -lsystemd -ldl
@@ -91,6 +92,8 @@ $(build)/obj/%.o: %.cpp $(build)/flags
 # Tests spend their time in the code that they test, so their own is compiled for speed of compiling.
 $(call objects,$(unit_sources)): compile += -Itests -Iprobes -Wno-conversion
 $(call objects,$(unit_sources)): last_word := -O0 -U_FORTIFY_SOURCE
+# The unit tests run every fuzzing harness on its corpus, under the name of its file.
+$(call objects,$(fuzz_sources)): last_word = -O0 -U_FORTIFY_SOURCE -DLLVMFuzzerTestOneInput=$(basename $(@F))
 # The plugin is loaded by every srun and every step: small before fast.
 $(call objects,$(plugin_sources) $(shared_sources)): last_word := -ffunction-sections -fdata-sections $(if $(SANITIZE),,-Os)
 # Every program of a simulated node loads the preload library: libc alone, no exceptions, never a sanitizer.
@@ -148,10 +151,10 @@ $(build)/sim/libamdhip64.so.5: $(call objects,$(simhip_sources) tests/sim/faults
 # ---- kernels (end) -------------------------------------------------------------------------------------------------
 
 # ---- the simulated node --------------------------------------------------------------------------------------------
-$(build)/bin/amd-gpu-sim: $(call objects,$(sim_sources) tests/sim/faults.cpp) $(sanitizer_hooks)
+$(build)/bin/amd-gpu-sim: $(call objects,$(sim_sources) tests/sim/faults.cpp agent/system/archive.cpp agent/ranges.cpp) $(sanitizer_hooks)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^
+	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^ -larchive
 
 $(build)/sim/preload.so: $(call objects,$(preload_sources))
 	$(call say,LINK,$@)
@@ -162,7 +165,7 @@ $(build)/sim/preload.so: $(call objects,$(preload_sources))
 # The parts of the plugin that need no Slurm.
 plugin_pure_sources := $(addprefix spank/,option.cpp option_help.cpp asking.cpp plugin_settings.cpp task.cpp)
 
-$(unit_tests): $(call objects,$(unit_sources) $(agent_sources) $(filter-out probes/main.cpp,$(probe_sources)) $(plugin_pure_sources) tests/sim/faults.cpp) $(sanitizer_hooks)
+$(unit_tests): $(call objects,$(unit_sources) $(fuzz_sources) $(agent_sources) $(filter-out probes/main.cpp,$(probe_sources)) $(plugin_pure_sources) tests/sim/faults.cpp) $(sanitizer_hooks)
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CXX) $(linking) $(LDFLAGS) -o $@ $^ $(agent_libs)
@@ -199,25 +202,48 @@ $(build)/bench/load-time: tests/bench/load-time.cpp
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++20 $(warnings) $(CXXFLAGS) -o $@ $< -ldl
 
+$(build)/bench/round-trip: tests/bench/round-trip.cpp $(call objects,$(shared_sources))
+	$(call say,LINK,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CXX) -std=c++20 $(warnings) -Iagent $(CXXFLAGS) -o $@ $^
+
 bench: have-deps
-	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts $(build)/bench/load-time
+	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts $(build)/bench/load-time $(build)/bench/round-trip
 	@tests/bench/bench $(build)
 
 # ---- fuzzing -------------------------------------------------------------------------------------------------------
 fuzz_seconds ?= 60
-fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(wildcard tests/fuzz/*.cpp))
-$(build)/fuzz/%: tests/fuzz/%.cpp $(shared_sources) $(plugin_pure_sources)
+fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(fuzz_sources))
+# What the harnesses call, and what that calls: compiled once with the fuzzer's instrumentation, and each takes its part.
+fuzzed_sources := $(wildcard agent/node/*.cpp agent/target/*.cpp agent/snapshot/*.cpp) $(plugin_pure_sources) \
+                  $(addprefix agent/,ranges.cpp system/files.cpp system/process.cpp system/archive.cpp commands/node_text.cpp commands/table.cpp \
+                  discovery/kfd.cpp discovery/pci.cpp discovery/smi.cpp discovery/merge.cpp discovery/compare.cpp doctor/checks.cpp \
+                  service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp)
+fuzz_compile   := -std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Iagent -MMD -MP
+fuzz_objects   := $(patsubst %.cpp,$(build)/fuzz/obj/%.o,$(fuzzed_sources))
+
+$(build)/fuzz/obj/%.o: %.cpp
+	$(call say,FUZZED,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(fuzz_compile) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(build)/fuzz/libfuzzed.a: $(fuzz_objects)
+	@rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(build)/fuzz/%: tests/fuzz/%.cpp $(build)/fuzz/libfuzzed.a
 	$(call say,FUZZER,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. -Iagent -o $@ $(filter %.cpp,$^) -lfmt
-$(build)/fuzz/fuzz_node_json: $(wildcard agent/node/*.cpp) $(addprefix agent/,commands/node_text.cpp commands/table.cpp system/files.cpp)
+	$(Q)$(CLANG) $(fuzz_compile) -fsanitize=fuzzer -o $@ $^ -lfmt -larchive -lhwloc -ldl
 
+# What a fuzzer finds is kept in the build; what should stay goes to tests/fuzz/corpus, which every unit test run reads.
 .PHONY: fuzz
 fuzz: $(fuzzers)
 	@for fuzzer in $(fuzzers); do \
 		echo "fuzzing with $${fuzzer##*/} for $(fuzz_seconds) s"; \
-		$$fuzzer -max_total_time=$(fuzz_seconds) -max_len=16384 -artifact_prefix=$(build)/fuzz/ -print_final_stats=1 >$$fuzzer.log 2>&1 \
-			|| { tail -n 40 $$fuzzer.log; exit 1; }; \
+		mkdir -p $$fuzzer.corpus; \
+		$$fuzzer $$fuzzer.corpus tests/fuzz/corpus/$${fuzzer##*/} -max_total_time=$(fuzz_seconds) -max_len=16384 -artifact_prefix=$$fuzzer. \
+			-print_final_stats=1 >$$fuzzer.log 2>&1 || { tail -n 40 $$fuzzer.log; exit 1; }; \
 		grep '^stat::number_of_executed_units' $$fuzzer.log; done
 
 # ---- packages ------------------------------------------------------------------------------------------------------
@@ -225,7 +251,7 @@ build_packages := g++ libhwloc-dev libarchive-dev libfmt-dev libsystemd-dev libt
                   clang-19 lld-19 llvm-19 clang-tools-19
 # Slurm's AutoDetect=rsmi loads librocm_smi64.so by the name that only the development package has.
 run_packages   := librocm-smi64-1 librocm-smi-dev libamdhip64-5
-test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq
+test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq rocm-smi rocminfo
 lint_packages  := clang-format-19 clang-tidy-19 libclang-rt-19-dev
 all_packages   := $(build_packages) $(run_packages) $(test_packages) $(lint_packages)
 missing_packages = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(all_packages) 2>/dev/null | \
@@ -287,4 +313,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(shell find $(build)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(build)/obj $(build)/fuzz -name '*.d' 2>/dev/null)

@@ -47,7 +47,7 @@ std::string ranges_text(const std::vector<uint32_t>& numbers) {
     std::string text;
     for (std::size_t i = 0; i < numbers.size();) {
         std::size_t last = i;
-        while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+        while (last + 1 < numbers.size() && numbers[last] != UINT32_MAX && numbers[last + 1] == numbers[last] + 1)
             ++last;
         if (!text.empty())
             text += ',';

@@ -20,8 +20,4 @@ std::optional<own_cpus> read_own_cpus();
 /// Binds this process. False when the kernel refuses.
 bool bind_to(const cpu_list& cpus);
 
-/// The number that the hardware threads of one core share: that of its first thread, from sysfs; the thread's own where
-/// sysfs does not tell.
-uint32_t core_of(uint32_t cpu);
-
 } // namespace amd_gpu

@@ -1,5 +1,6 @@
 #include "spank/placing.hpp"
 
+#include "placement/cpu_core.hpp"
 #include "placement/map_text.hpp"
 #include "placement/slurm_binding.hpp"
 #include "ranges.hpp"

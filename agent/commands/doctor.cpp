@@ -16,8 +16,8 @@
 namespace amd_gpu {
 namespace {
 
-std::map<std::string, std::string> own_environment() {
-    std::map<std::string, std::string> variables;
+environment_variables own_environment() {
+    environment_variables variables;
     for (char** entry = ::environ; entry != nullptr && *entry != nullptr; ++entry) {
         const std::string text = *entry;
         if (const auto equals = text.find('='); equals != std::string::npos)
@@ -30,7 +30,26 @@ void append(std::vector<step>& all, std::vector<step> more) {
     std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-std::vector<step> examine_node(const settings& site, const result<node>& here, bool in_job) {
+std::vector<step> examine_hip(const settings& site, const node& here, const environment_variables& variables) {
+    std::vector<std::string> own;
+    for (const auto& [name, value] : variables)
+        own.push_back(name + "=" + value);
+    const auto mine = ask_hip(site, own, "");
+    std::optional<hip_view> plain;
+    if (mine)
+        plain = ask_hip(site, {"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C"}, site.hip_library);
+    std::vector<step> steps = {check_hip(mine, plain)};
+    const auto path = variables.find("LD_LIBRARY_PATH");
+    if (path != variables.end())
+        if (auto one = check_library_path(rocm_directories(path->second)))
+            steps.push_back(*std::move(one));
+    if (auto one = check_xnack(variables, here))
+        steps.push_back(*std::move(one));
+    append(steps, check_overrides(variables, here, mine));
+    return steps;
+}
+
+std::vector<step> examine_node(const settings& site, const result<node>& here, const environment_variables& variables) {
     if (!here)
         return {{step::state::unknown, "gpus", here.failure().what, ""}};
     auto steps = check_driver(*here);
@@ -40,10 +59,16 @@ std::vector<step> examine_node(const settings& site, const result<node>& here, b
         steps.push_back({step::state::skipped, "agent", "not checked", ""});
         steps.push_back({step::state::skipped, "rights", "not checked", ""});
         steps.push_back({step::state::skipped, "smi", "not checked", ""});
+        steps.push_back({step::state::skipped, "hip", "not checked", ""});
         return steps;
     }
-    steps.push_back(check_rights(open_devices(*here), in_job));
-    steps.push_back(check_smi(*here));
+    steps.push_back(check_rights(open_devices(*here), variables.contains("SLURM_JOB_ID")));
+    const bool may_open = steps.back().found != step::state::wrong;
+    steps.push_back(check_smi(*here, ask_smi(smi_reader(site.smi_library), deadline::in(site.discovery_deadline))));
+    if (may_open)
+        append(steps, examine_hip(site, *here, variables));
+    else
+        steps.push_back({step::state::skipped, "hip", "not checked", ""});
     const std::string state = site.runtime_directory + "/node.json";
     steps.push_back(check_agent(agent_answers(site), ::access(state.c_str(), R_OK) == 0));
     return steps;
@@ -121,9 +146,9 @@ int doctor_command(const command_context& context, bool as_json) {
         return report(site.failure());
     const auto variables = own_environment();
     const auto here = discover(*site, deadline::in(site->discovery_deadline));
-    auto steps = examine_node(*site, here, variables.contains("SLURM_JOB_ID"));
+    auto steps = examine_node(*site, here, variables);
     append(steps, examine_slurm(*site, here));
-    append(steps, check_variables(variables));
+    append(steps, check_masks(variables));
 
     const std::string text = as_json ? text_for_programs(steps) : text_for_people(steps, ::isatty(STDOUT_FILENO) != 0);
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)

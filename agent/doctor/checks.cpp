@@ -120,14 +120,15 @@ step check_rights(const std::vector<opened_device>& opened, bool in_job) {
             ""};
 }
 
-step check_smi(const node& here) {
-    if (!here.sources.smi)
-        return {unknown, "smi", "rocm_smi does not answer",
+step check_smi(const node& here, const smi_answer& smi) {
+    if (!smi)
+        return {smi.failure().code == error_code::not_found ? warning : unknown, "smi", smi.failure().what,
                 "install rocm_smi, or name its file as smi_library in [discovery]"};
-    if (here.sources.kfd && *here.sources.smi != *here.sources.kfd)
-        return {warning, "smi", fmt::format("SMI sees {} GPUs, KFD {}", *here.sources.smi, *here.sources.kfd),
+    const std::string name = fmt::format("SMI{} ({})", smi->version.empty() ? "" : " " + smi->version, smi->library);
+    if (here.sources.kfd && here.sources.smi && *here.sources.smi != *here.sources.kfd)
+        return {warning, "smi", fmt::format("{} sees {} GPUs, KFD {}", name, *here.sources.smi, *here.sources.kfd),
                 "see the findings of amd-gpu-agent discover"};
-    return {ok, "smi", fmt::format("SMI sees {} GPUs", *here.sources.smi), ""};
+    return {ok, "smi", fmt::format("{} sees {} GPUs", name, here.sources.smi.value_or(0)), ""};
 }
 
 step check_agent(const std::optional<bool>& answers, bool left_state) {
@@ -139,13 +140,8 @@ step check_agent(const std::optional<bool>& answers, bool left_state) {
     return {unknown, "agent", "no trace of the daemon, and only root may ask it", ""};
 }
 
-std::vector<step> check_variables(const std::map<std::string, std::string>& environment) {
+std::vector<step> check_masks(const std::map<std::string, std::string>& environment) {
     std::vector<step> steps;
-    for (const auto& [name, value] : environment)
-        // The runtime also has numbered names, one for each GPU, whose effect differs between its releases.
-        if (name == "HSA_OVERRIDE_GFX_VERSION" || name.starts_with("HSA_OVERRIDE_GFX_VERSION_"))
-            steps.push_back({warning, "override", name + "=" + value + " hides what the GPUs really are",
-                             "unset " + name + ": AMD's datacenter GPUs do not need it"});
     constexpr std::array masks = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"};
     for (const char* name : masks)
         if (const auto set = environment.find(name); set != environment.end()) {

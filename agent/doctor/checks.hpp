@@ -2,6 +2,7 @@
 // reads nothing itself, and what is not known stays unknown.
 #pragma once
 
+#include "discovery/smi.hpp"
 #include "node/node.hpp"
 
 #include <map>
@@ -44,12 +45,12 @@ std::vector<step> check_driver(const node& here);
 /// Whether the calling user can use /dev/kfd and the render nodes. `in_job`: EPERM is then a step without GPUs.
 /// Nothing is asked of card* nodes, which no HIP program needs. Unknown when `opened` is empty.
 step check_rights(const std::vector<opened_device>& opened, bool in_job);
-/// Whether SMI sees as many GPUs as KFD does.
-step check_smi(const node& here);
+/// Whether SMI can be asked and sees as many GPUs as KFD does; if not, where its library was looked for.
+step check_smi(const node& here, const smi_answer& smi);
 /// Whether the daemon is there. `answers` is known to root alone, which may ask it; others see whether it has left
 /// node.json.
 step check_agent(const std::optional<bool>& answers, bool left_state);
-/// Variables of the calling process that change what a HIP program sees: masks and overrides.
-std::vector<step> check_variables(const std::map<std::string, std::string>& environment);
+/// Masks of the calling process that leave no GPU.
+std::vector<step> check_masks(const std::map<std::string, std::string>& environment);
 
 } // namespace amd_gpu

@@ -1,6 +1,7 @@
 #include "doctor/gather.hpp"
 
 #include "doctor/plugin_file.hpp"
+#include "probing/prober.hpp"
 #include "ranges.hpp"
 #include "service/client.hpp"
 #include "system/files.hpp"
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <glob.h>
 #include <grp.h>
@@ -153,6 +155,39 @@ std::optional<bool> agent_answers(const settings& site) {
     if (::geteuid() != 0)
         return std::nullopt;
     return static_cast<bool>(ask(site.socket, message("status"), deadline::in(call_limit)));
+}
+
+std::optional<hip_view> ask_hip(const settings& site, const std::vector<std::string>& variables,
+                                const std::string& library) {
+    command what;
+    // It gives up by itself a little earlier, so that it can say where it was.
+    const double seconds = std::max(0.2, static_cast<double>(site.probe_deadline.count()) / 1000.0 - 0.3);
+    what.arguments = {probe_program(site), "devices", "--deadline", fmt::format("{:.1f}", seconds)};
+    if (!library.empty())
+        what.arguments.insert(what.arguments.end(), {"--hip", library});
+    what.environment = variables;
+    const auto ended = run(what, deadline::in(site.probe_deadline));
+    return ended ? parse_hip_view(ended->output) : std::nullopt;
+}
+
+std::vector<library_directory> rocm_directories(const std::string& list) {
+    std::vector<library_directory> found;
+    // The loader has been through these directories to start this program: they do not hang.
+    for (const std::string& one : split(list, ':')) {
+        std::error_code failed;
+        const auto path = std::filesystem::canonical(one, failed);
+        if (one.empty() || failed)
+            continue;
+        library_directory directory{path.string(), {}};
+        const auto names = list_directory(path.string());
+        for (const std::string library : {"libamdhip64", "libhsa-runtime64"})
+            if (std::any_of(names.begin(), names.end(),
+                            [&](const std::string& name) { return name.starts_with(library + ".so"); }))
+                directory.libraries.push_back(library);
+        if (!directory.libraries.empty())
+            found.push_back(std::move(directory));
+    }
+    return found;
 }
 
 std::vector<opened_device> open_devices(const node& here) {

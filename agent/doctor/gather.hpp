@@ -3,6 +3,7 @@
 #pragma once
 
 #include "configuration/settings.hpp"
+#include "doctor/hip_checks.hpp"
 #include "doctor/slurm_checks.hpp"
 #include "result.hpp"
 #include "service/slurm_gpus.hpp"
@@ -30,6 +31,15 @@ result<slurm_facts> read_slurm(const settings& site);
 
 /// Whether the daemon answers its socket; asked as root only, else unknown.
 std::optional<bool> agent_answers(const settings& site);
+
+/// What HIP is to a process with these variables ("NAME=value"): asks amd-gpu-probe, which loads the runtime, in a
+/// child with the deadline of probes. `library` is a path, or empty for the runtime that such a process finds. Nothing
+/// when the child cannot be run or says nothing.
+std::optional<hip_view> ask_hip(const settings& site, const std::vector<std::string>& variables,
+                                const std::string& library);
+
+/// The directories of a list such as LD_LIBRARY_PATH that hold a library of ROCm.
+std::vector<library_directory> rocm_directories(const std::string& list);
 
 /// Opens /dev/kfd and the render nodes of a node as the calling user, in a child with its own deadline of five seconds.
 /// Empty when the child does not answer.

@@ -1,7 +1,5 @@
 // libFuzzer target for the text that a user may put into --amd-gpu, and for target IDs. What is accepted must survive
 // printing and reading; what is refused must be refused by one short printable line.
-//   clang++-19 -std=c++20 -fsanitize=fuzzer,address,undefined -I. -Iagent tests/fuzz/fuzz_option.cpp spank/option*.cpp
-//   agent/target/*.cpp
 #include "spank/option.hpp"
 
 #include <algorithm>

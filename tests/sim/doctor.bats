@@ -26,10 +26,34 @@ state() {
     [ "$status" -eq 1 ]
     [ "$(state agent)" = wrong ]
     [ "$(jq '[.[] | select(.state == "wrong" or .state == "warning")] | length' <<<"$output")" -eq 1 ]
-    for check in gpus driver kfd rights smi; do
+    for check in gpus driver kfd rights smi hip xnack; do
         [ "$(state $check)" = ok ]
     done
     [ "$(state slurm)" = unknown ]
+}
+
+# case: VIS-6 ARCH-11
+@test "doctor tells what HIP lists with this process's variables from what it lists without" {
+    run on mi250x env ROCR_VISIBLE_DEVICES=1,3 HSA_OVERRIDE_GFX_VERSION_1=10.3.0 HSA_XNACK=1 \
+        "$agent" --config "$BATS_TEST_TMPDIR/config.toml" doctor
+    [[ $output == *'lists 2 GPUs, variables hide 6'* ]]
+    [[ $output == *'HSA_OVERRIDE_GFX_VERSION_1=10.3.0 hides what the GPUs are (really gfx90a)'* ]]
+    [[ $output == *'processes run as gfx90a:sramecc+:xnack'* ]]
+    run on mi250x env ROCR_VISIBLE_DEVICES= "$agent" --config "$BATS_TEST_TMPDIR/config.toml" doctor
+    [ "$status" -eq 1 ]
+    [[ $output == *'without this process'"'"'s variables it lists 8'* ]]
+}
+
+# case: INIT-4
+@test "doctor tells of a HIP runtime that this process cannot load and of two in its path" {
+    mkdir -p "$BATS_TEST_TMPDIR"/{old,new}
+    touch "$BATS_TEST_TMPDIR"/{old,new}/libamdhip64.so.{7,6,5}
+    run on mi250x env LD_LIBRARY_PATH="$BATS_TEST_TMPDIR/old:$BATS_TEST_TMPDIR/new" \
+        "$agent" --config "$BATS_TEST_TMPDIR/config.toml" doctor
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output == *'libamdhip64 of more than one ROCm'* ]]
+    [[ $output == *'without this process'"'"'s variables it lists 8'* ]]
 }
 
 # case: MISS-1

@@ -114,13 +114,19 @@ TEST_CASE("a job's GPUs are those that it can open", "[doctor][case:VIS-10]") {
     CHECK(says(broken.text, "renderD130"));
 }
 
-TEST_CASE("an SMI library that is not there leaves its count unknown", "[doctor][case:INIT-6]") {
+TEST_CASE("an SMI library that is not there is told with where it was looked for", "[doctor][case:INIT-6]") {
     node here = node_with(8);
-    CHECK(check_smi(here).found == state::ok);
+    const smi_view loaded{"librocm_smi64.so.1", "5.0.0", {}};
+    const auto right = check_smi(here, loaded);
+    CHECK(right.found == state::ok);
+    CHECK(right.text == "SMI 5.0.0 (librocm_smi64.so.1) sees 8 GPUs");
     here.sources.smi = 7;
-    CHECK(check_smi(here).found == state::warning);
+    CHECK(check_smi(here, loaded).found == state::warning);
     here.sources.smi.reset();
-    CHECK(check_smi(here).found == state::unknown);
+    const auto absent = check_smi(here, error{error_code::not_found, "rocm_smi cannot be loaded: librocm_smi64.so.7"});
+    CHECK(absent.found == state::warning);
+    CHECK(says(absent.text, "librocm_smi64.so.7"));
+    CHECK(check_smi(here, error{error_code::timed_out, "rocm_smi hangs"}).found == state::unknown);
 }
 
 TEST_CASE("only root knows that the daemon does not answer", "[doctor]") {
@@ -130,16 +136,8 @@ TEST_CASE("only root knows that the daemon does not answer", "[doctor]") {
     CHECK(check_agent(std::nullopt, false).found == state::unknown);
 }
 
-TEST_CASE("overrides of the processor are reported, numbered ones too", "[doctor][case:ARCH-11][case:ARCH-12]") {
-    CHECK(check_variables({}).empty());
-    CHECK(check_variables({{"HSA_OVERRIDE", "1"}, {"HSA_OVERRIDE_GFX_VERSIONS", "1"}}).empty());
-    const auto steps =
-        check_variables({{"HSA_OVERRIDE_GFX_VERSION", "10.3.0"}, {"HSA_OVERRIDE_GFX_VERSION_1", "11.0.0"}});
-    CHECK(states_of(steps) == std::vector{state::warning, state::warning});
-}
-
 TEST_CASE("a mask that leaves no GPU is not the same as no mask", "[doctor][case:VIS-6]") {
-    CHECK(states_of(check_variables({{"ROCR_VISIBLE_DEVICES", ""}})) == std::vector{state::wrong});
-    CHECK(states_of(check_variables({{"HIP_VISIBLE_DEVICES", "-1"}})) == std::vector{state::wrong});
-    CHECK(check_variables({{"ROCR_VISIBLE_DEVICES", "0,1"}, {"HIP_VISIBLE_DEVICES", ""}}).empty());
+    CHECK(states_of(check_masks({{"ROCR_VISIBLE_DEVICES", ""}})) == std::vector{state::wrong});
+    CHECK(states_of(check_masks({{"HIP_VISIBLE_DEVICES", "-1"}})) == std::vector{state::wrong});
+    CHECK(check_masks({{"ROCR_VISIBLE_DEVICES", "0,1"}, {"HIP_VISIBLE_DEVICES", ""}}).empty());
 }

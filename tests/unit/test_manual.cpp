@@ -2,6 +2,7 @@
 // it is for people to judge.
 #include "commands/commands.hpp"
 #include "environment/catalogue.hpp"
+#include "node/json.hpp"
 #include "outcome.hpp"
 #include "probes/options.hpp"
 #include "spank/option.hpp"
@@ -15,6 +16,7 @@
 #include <catch2/catch.hpp>
 #include <cctype>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 using namespace amd_gpu;
 
@@ -128,6 +130,25 @@ TEST_CASE("amd-gpu-agent(8) has every command and every option of it", "[manual]
             }
     };
     check(program, "");
+}
+
+TEST_CASE("amd-gpu-agent(8) has every member of a node's JSON", "[manual]") {
+    const std::string page = words_of("amd-gpu-agent.8");
+    node one;
+    one.gcds.resize(1);
+    one.links = {{0, 0, "xgmi", std::nullopt, std::nullopt}};
+    one.findings = {{finding::severity::note, "smi", std::nullopt, ""}};
+    const auto everything = json_of(one, true);
+    const auto check = [&](const auto& object) {
+        for (const auto& [name, value] : object.items()) {
+            INFO(name);
+            CHECK(says(page, name));
+        }
+    };
+    check(everything);
+    check(everything["sources"]);
+    for (const char* list : {"gcds", "links", "findings"})
+        check(everything[list][0]);
 }
 
 TEST_CASE("amd-gpu-probe(8) has every command and every option of the usage text", "[manual]") {

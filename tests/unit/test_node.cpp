@@ -74,3 +74,54 @@ TEST_CASE("JSON survives a product name that is no text", "[node][json]") {
             "0xffffffffffff0001"); // as a number it would lose its last digits in many readers
     REQUIRE(j["gcds"][0]["sources"]["product"] == "pci");
 }
+
+TEST_CASE("every fact of a GCD comes back from JSON", "[node][json]") {
+    gcd g;
+    g.index = 0;
+    g.bdf = {0x10000, 0xc1, 0x1f, 7};
+    g.partition = 7;
+    g.unique_id = 0xfedcba9876543210;
+    g.package = 3;
+    g.kind = gpu_kind::virtual_function;
+    g.target = *parse_target("gfx942:sramecc+");
+    g.xnack = false;
+    g.xnack_selectable = true;
+    g.model = "MI300X";
+    g.product = "AMD Instinct MI300X VF";
+    g.pci_device = 0x74b5;
+    g.memory_bytes = 25767706624;
+    g.memory_shared_by = 2;
+    g.vram_bytes = 206141652992;
+    g.compute_partition = "CPX";
+    g.memory_partition = "NPS4";
+    g.compute_units = 38;
+    g.xccs = 1;
+    g.max_clock_mhz = 2100;
+    g.numa = 1;
+    g.cores = {0, 1, 4095};
+    g.render_minor = 191;
+    g.kfd_node = 65;
+    g.kfd_gpu_id = 4294967294;
+    g.smi_index = 63;
+    g.pcie_gt_per_s = 2.5;
+    g.pcie_width = 16;
+    g.hive = 0xffffffffffff0001;
+    g.vbios = "113-M3000100-102";
+    g.firmware = {{"mec", "0x0000004e"}, {"ta_ras", "0x1b00013e"}};
+    g.bound = true;
+    node n;
+    n.gcds = {g};
+
+    const auto facts = nlohmann::json::parse(json_text(n))["gcds"][0];
+    for (const auto& [name, value] : facts.items()) {
+        CAPTURE(name);
+        REQUIRE_FALSE(value.is_null()); // a fact that is set must be written
+    }
+    const auto back = node_from_json(json_text(n));
+    REQUIRE(back);
+    REQUIRE(nlohmann::json::parse(json_text(*back))["gcds"][0] == facts);
+    REQUIRE(back->gcds[0].firmware == g.firmware);
+    REQUIRE(back->gcds[0].kind == g.kind);
+    REQUIRE(back->gcds[0].xnack_selectable == true);
+    REQUIRE(back->gcds[0].id() == g.id());
+}

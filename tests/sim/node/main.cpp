@@ -1,7 +1,8 @@
 // amd-gpu-sim: runs a command on a simulated node with AMD GPUs. It owns the command line; the node's files are the
 // writers' and its view is the sandbox's.
 #include "tests/sim/node/breakage.hpp"
-#include "tests/sim/node/sandbox.hpp"
+#include "tests/sim/node/replay.hpp"
+#include "tests/sim/node/writers.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -26,7 +27,7 @@ constexpr int exit_no_command = 127;
 
 struct options {
     std::string models = AMD_GPU_SIM_MODELS;
-    std::string model, faults, hostname, salt, cgroup_root, hip, preload;
+    std::string model, snapshot, faults, hostname, salt, cgroup_root, hip, preload;
     std::vector<std::string> binds;
 };
 
@@ -55,13 +56,23 @@ std::string host_name() {
     return name;
 }
 
-/// Puts this process on the node that OPTIONS describe.
-status enter_node(const options& given) {
+status take_binds(const options& given, sim::sandbox& plan) {
+    for (const std::string& pair : given.binds) {
+        const std::size_t colon = pair.find(':');
+        if (colon == std::string::npos || colon == 0 || pair.compare(colon, 2, ":/") != 0) {
+            return error{error_code::usage, "--bind " + pair + " is not of the form SRC:/DST"};
+        }
+        plan.binds.emplace_back(pair.substr(0, colon), pair.substr(colon + 1));
+    }
+    return sim::success();
+}
+
+/// Puts this process on the node of a model, with all libraries of the simulation.
+status enter_model(const options& given, sim::sandbox& plan) {
     result<sim::model> model = sim::read_model(given.models, given.model);
     if (!model) {
         return model.failure();
     }
-    sim::sandbox plan;
     if (!given.faults.empty()) {
         const result<std::string> text = read_all(given.faults);
         if (!text) {
@@ -76,24 +87,46 @@ status enter_node(const options& given) {
         }
     }
     plan.faults = model->faults + plan.faults;
-    plan.hostname = given.hostname;
-    plan.cgroup_root = given.cgroup_root;
-    for (const std::string& pair : given.binds) {
-        const std::size_t colon = pair.find(':');
-        if (colon == std::string::npos || colon == 0 || pair.compare(colon, 2, ":/") != 0) {
-            return error{error_code::usage, "--bind " + pair + " is not of the form SRC:/DST"};
-        }
-        plan.binds.emplace_back(pair.substr(0, colon), pair.substr(colon + 1));
-    }
     result<std::string> hip = read_library(given.hip, "libamdhip64.so.5");
-    result<std::string> preload = read_library(given.preload, "preload.so");
-    if (!hip || !preload) {
-        return hip ? preload.failure() : hip.failure();
+    if (!hip) {
+        return hip.failure();
     }
     plan.hip = std::move(*hip);
-    plan.preload = std::move(*preload);
     const std::string& own_name = given.hostname.empty() ? host_name() : given.hostname;
-    return sim::enter(plan, sim::place(*model, given.salt.empty() ? own_name : given.salt));
+    const sim::placed_node placed = sim::place(*model, given.salt.empty() ? own_name : given.salt);
+    return sim::enter(plan, sim::view_of(placed));
+}
+
+/// Puts this process on the node of a snapshot. Its GPUs are files alone: nothing runs on them.
+status enter_snapshot(const options& given, sim::sandbox& plan) {
+    const result<std::string> bytes = read_all(given.snapshot);
+    if (!bytes) {
+        return bytes.failure();
+    }
+    const result<sim::replayed_node> node = sim::read_snapshot(*bytes);
+    if (!node) {
+        return node.failure().within(given.snapshot);
+    }
+    if (plan.hostname.empty()) {
+        plan.hostname = node->hostname;
+    }
+    return sim::enter(plan, node->view);
+}
+
+/// Puts this process on the node that OPTIONS describe.
+status enter_node(const options& given) {
+    sim::sandbox plan;
+    plan.hostname = given.hostname;
+    plan.cgroup_root = given.cgroup_root;
+    if (const status taken = take_binds(given, plan); !taken) {
+        return taken;
+    }
+    result<std::string> preload = read_library(given.preload, "preload.so");
+    if (!preload) {
+        return preload.failure();
+    }
+    plan.preload = std::move(*preload);
+    return given.snapshot.empty() ? enter_model(given, plan) : enter_snapshot(given, plan);
 }
 
 int fail(const error& why) {
@@ -144,8 +177,12 @@ int main(int argc, char** argv) {
     for (CLI::App* each : {models, start}) {
         each->add_option("--models", given.models, "Directory of models");
     }
-    start->add_option("--model", given.model, "Name of the model, or path of a model file")->required();
-    start->add_option("--faults", given.faults, "Fault file: lines 'KIND gcd=N [key=value...]'");
+    auto* node = start->add_option_group("node");
+    CLI::Option* model = node->add_option("--model", given.model, "Name of the model, or path of a model file");
+    node->add_option("--snapshot", given.snapshot,
+                     "Archive made by amd-gpu-agent snapshot; no program runs on its GPUs");
+    node->require_option(1);
+    start->add_option("--faults", given.faults, "Fault file: lines 'KIND gcd=N [key=value...]'")->needs(model);
     start->add_option("--hostname", given.hostname, "Host name inside (default: the host's)");
     start->add_option("--salt", given.salt, "What unique ids and serials derive from (default: the host name)");
     start->add_option("--cgroup-root", given.cgroup_root, "Bind the subtree DIR of each cgroup v1 controller");

@@ -1,8 +1,9 @@
 // How the view of a simulated node is put together (see sandbox.hpp).
 #include "tests/sim/node/sandbox.hpp"
 
+#include "tests/sim/node/identity.hpp"
 #include "tests/sim/node/mounts.hpp"
-#include "tests/sim/node/writers.hpp"
+#include "tests/sim/node/tree.hpp"
 
 #include <cerrno>
 #include <climits>
@@ -65,12 +66,12 @@ status leave_host(const sandbox& plan) {
 }
 
 /// The fixed paths of the simulation.
-status furnish_home(const sandbox& plan, const placed_node& node) {
+status furnish_home(const sandbox& plan, const node_view& node) {
     tree out("/run");
     const std::string base = home.substr(5) + "/";
-    out.put(base + "model.toml", node.model->source);
+    out.put(base + "model.toml", node.model);
     out.put(base + "faults", plan.faults);
-    out.line(base + "cpus", std::to_string(node.model->processors.cpus()));
+    out.line(base + "cpus", std::to_string(node.cpus.empty() ? 0 : node.cpus.back() + 1));
     out.directory(base + "affinity"); // the preload library keeps masks here, for processes of every user
     out.mode(base + "affinity", 0777);
     out.directory(base + "sys");
@@ -98,7 +99,7 @@ status make_device(const std::string& path, unsigned bits, unsigned major_number
 
 /// /dev as a fresh machine has it, with the node's GPUs. Never made in the real /dev: devtmpfs is one for all
 /// namespaces.
-status furnish_dev(const placed_node& node) {
+status furnish_dev(const node_view& node) {
     const std::string dev = home + "/dev";
     steps all;
     all.then([&] { return mount_tmpfs(dev, "mode=755"); });
@@ -116,29 +117,20 @@ status furnish_dev(const placed_node& node) {
                             {"fuse", 10, 229}}) {
         all.then([&] { return make_device(dev + "/" + d.name, 0666, d.major_number, d.minor_number); });
     }
-    if (!node.model->gcds.empty()) {
+    if (node.kfd) {
         all.then([&] { return make_device(dev + "/kfd", 0666, kfd_major, 0); });
     }
-    std::vector<std::pair<int, int>> drm;
-    for (const placed_gcd& g : node.gcds) {
-        drm.emplace_back(g.card, g.render_minor);
-    }
-    for (const idle_drm& idle : node.idle) {
-        drm.emplace_back(idle.card, idle.render_minor);
-    }
-    for (const auto& [card_number, render_number] : drm) {
-        const auto minor_number = static_cast<unsigned>(render_number);
-        const auto card = static_cast<unsigned>(card_number);
-        all.then([&] {
-            return make_device(dev + "/dri/renderD" + std::to_string(minor_number), 0666, drm_major, minor_number);
-        });
-        all.then([&] { return make_device(dev + "/dri/card" + std::to_string(card), 0660, drm_major, card); });
+    for (const std::string& name : node.drm) {
+        const auto number = name.find_first_of("0123456789");
+        const auto minor_number = static_cast<unsigned>(std::stoul(name.substr(number)));
+        const unsigned bits = name.rfind("render", 0) == 0 ? 0666 : 0660;
+        all.then([&] { return make_device(dev + "/dri/" + name, bits, drm_major, minor_number); });
     }
     for (const char* shared : {"pts", "mqueue"}) {
         const std::string source = std::string("/dev/") + shared;
         if (std::filesystem::is_directory(source)) {
             all.then([&] { return make_mount_point(source, dev + "/" + shared); });
-            all.then([&] { return bind(source, dev + "/" + shared); });
+            all.then([&] { return sim::bind(source, dev + "/" + shared); });
         }
     }
     all.then([&] {
@@ -188,7 +180,7 @@ status furnish_cgroups(const std::string& root) {
     const std::string real = "/sys/fs/cgroup";
     const std::string here = home + "/sys/fs/cgroup";
     if (root.empty()) {
-        return std::filesystem::is_directory(real) ? bind(real, here) : success();
+        return std::filesystem::is_directory(real) ? sim::bind(real, here) : success();
     }
     steps all;
     all.then([&] { return mount_tmpfs(here, "mode=755"); });
@@ -196,14 +188,14 @@ status furnish_cgroups(const std::string& root) {
         const std::string subtree = real + "/" + controller + "/" + root;
         all.then([&] { return make_cgroup(controller, root); });
         all.then([&] { return make_mount_point(subtree, here + "/" + controller); });
-        all.then([&] { return bind(subtree, here + "/" + controller); });
+        all.then([&] { return sim::bind(subtree, here + "/" + controller); });
     }
     return all.outcome();
 }
 
 /// Covers the files in which the cpuset controller names the host's CPUs and NUMA nodes: hwloc takes them for the
 /// limits of the machine and would see no CPU of the model that the host lacks.
-status widen_cpuset(const placed_node& node, const std::string& cgroup_root) {
+status widen_cpuset(const node_view& node, const std::string& cgroup_root) {
     std::string path; // of this process in the hierarchy
     std::ifstream table("/proc/self/cgroup");
     for (std::string line; std::getline(table, line);) {
@@ -211,14 +203,9 @@ status widen_cpuset(const placed_node& node, const std::string& cgroup_root) {
             path = cgroup_root.empty() ? line.substr(at + 8) : "";
         }
     }
-    const processors& cpu = node.model->processors;
     tree out(home);
-    std::vector<int> nodes;
-    for (int n = 0; n < cpu.numa_nodes(); ++n) {
-        nodes.push_back(n);
-    }
-    out.line("cpuset/cpus", cpu_list(cpu.cpus_of_cores(0, cpu.cores())));
-    out.line("cpuset/mems", cpu_list(nodes));
+    out.line("cpuset/cpus", cpu_list(node.cpus));
+    out.line("cpuset/mems", cpu_list(node.numa));
     steps all;
     all.then([&] { return out.outcome(); });
     for (const auto& [file, text] : {std::pair{"cpuset.cpus", "cpus"},
@@ -227,30 +214,27 @@ status widen_cpuset(const placed_node& node, const std::string& cgroup_root) {
                                      {"cpuset.effective_mems", "mems"}}) {
         const std::string target = home + "/sys/fs/cgroup/cpuset" + path + "/" + file;
         if (std::filesystem::exists(target)) {
-            all.then([&] { return bind(home + "/cpuset/" + text, target); });
+            all.then([&] { return sim::bind(home + "/cpuset/" + text, target); });
         }
     }
     return all.outcome();
 }
 
-status furnish_sys(const sandbox& plan, const placed_node& node) {
+status furnish_sys(const sandbox& plan, const node_view& node) {
     steps all;
     all.then([&] { return mount_tmpfs(home + "/sys", "mode=755"); });
-    all.then([&] { return write_node(home, node); });
+    all.then([&] { return node.write(home); });
     all.then([&] { return furnish_cgroups(plan.cgroup_root); });
     all.then([&] { return widen_cpuset(node, plan.cgroup_root); });
     return all.outcome();
 }
 
-status furnish_proc(const placed_node& node) {
-    tree out(home);
-    const std::string amdgpu = node.model->gcds.empty() ? "" : "amdgpu 9883648 0 - Live 0x0000000000000000\n";
-    out.put("proc/modules", amdgpu + read_file("/proc/modules"));
+status furnish_proc() {
     steps all;
-    all.then([&] { return out.outcome(); });
-    for (const char* file : {"/proc/cpuinfo", "/proc/meminfo", "/proc/modules"}) {
-        if (std::filesystem::exists(file)) { // a kernel without modules has no list of them
-            all.then([&] { return bind(home + file, file); });
+    for (const char* file : {"/proc/cpuinfo", "/proc/meminfo", "/proc/modules", "/proc/sys/kernel/osrelease"}) {
+        // A kernel without modules has no list of them.
+        if (std::filesystem::exists(file) && std::filesystem::exists(home + file)) {
+            all.then([&] { return sim::bind(home + file, file); });
         }
     }
     return all.outcome();
@@ -271,7 +255,7 @@ status furnish_libraries(const sandbox& plan) {
     }
     char real[PATH_MAX];
     if (!plan.hip.empty() && realpath(real_hip, real) != nullptr) {
-        all.then([&] { return bind(home + "/lib/libamdhip64.so.5", real); });
+        all.then([&] { return sim::bind(home + "/lib/libamdhip64.so.5", real); });
     }
     return all.outcome();
 }
@@ -283,14 +267,14 @@ status furnish_binds(const sandbox& plan) {
         if (target.rfind("/run/", 0) == 0 || target.rfind("/etc/", 0) == 0) {
             all.then([&] { return make_mount_point(source, target); });
         }
-        all.then([&] { return bind(source, target); });
+        all.then([&] { return sim::bind(source, target); });
     }
     return all.outcome();
 }
 
 } // namespace
 
-status enter(const sandbox& plan, const placed_node& node) {
+status enter(const sandbox& plan, const node_view& node) {
     if (geteuid() != 0) {
         return error{error_code::permission,
                      "this must run as root: a simulated node is a mount namespace with device nodes of its own"};
@@ -302,7 +286,7 @@ status enter(const sandbox& plan, const placed_node& node) {
     all.then([&] { return cover_with_overlay("/etc", home + "/etc"); });
     all.then([&] { return furnish_dev(node); });
     all.then([&] { return furnish_sys(plan, node); });
-    all.then([&] { return furnish_proc(node); });
+    all.then([&] { return furnish_proc(); });
     all.then([&] { return furnish_libraries(plan); });
     all.then([&] { return furnish_binds(plan); });
     all.then([&] { return move_mount_to(home + "/dev", "/dev"); });

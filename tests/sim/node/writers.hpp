@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/sim/node/identity.hpp"
+#include "tests/sim/node/sandbox.hpp"
 #include "tests/sim/node/tree.hpp"
 
 namespace sim {
@@ -22,5 +23,8 @@ void write_kfd(tree& out, const placed_node& node);
 
 /// All of the node; returns the first failure.
 status write_node(const std::string& root, const placed_node& node);
+
+/// The same for a sandbox. The node must outlive it.
+node_view view_of(const placed_node& node);
 
 } // namespace sim
