@@ -234,7 +234,7 @@ $(build)/fuzz/libfuzzed.a: $(fuzz_objects)
 $(build)/fuzz/%: tests/fuzz/%.cpp $(build)/fuzz/libfuzzed.a
 	$(call say,FUZZER,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(fuzz_compile) -fsanitize=fuzzer -o $@ $^ -lfmt -larchive -lhwloc -ldl
+	$(Q)$(CLANG) $(fuzz_compile) -fsanitize=fuzzer -o $@ $< $(build)/fuzz/libfuzzed.a -lfmt -larchive -lhwloc -ldl
 
 # What a fuzzer finds is kept in the build; what should stay goes to tests/fuzz/corpus, which every unit test run reads.
 .PHONY: fuzz

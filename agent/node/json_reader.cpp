@@ -172,9 +172,22 @@ std::optional<finding::severity> level_of(std::string_view text) {
     return std::nullopt;
 }
 
+/// Whether a text looks like a processor that KFD may name (see processor_from_kfd), known to us or not.
+bool may_be_processor(std::string_view text) {
+    constexpr std::string_view prefix = "gfx";
+    constexpr std::string_view digits = "0123456789abcdef";
+    if (!text.starts_with(prefix))
+        return false;
+    text.remove_prefix(prefix.size());
+    return (text.size() == 3 || text.size() == 4) && text.find_first_not_of(digits) == std::string_view::npos &&
+           text.find_first_of("abcdef") >= text.size() - 2;
+}
+
+/// Newer GPUs than we know have a processor all the same, and no features that could be told.
 std::optional<target_id> target_of(const std::string& text) {
-    const auto target = parse_target(text);
-    return target ? std::optional(*target) : std::nullopt;
+    if (const auto target = parse_target(text))
+        return *target;
+    return may_be_processor(text) ? std::optional(target_id{text}) : std::nullopt;
 }
 
 result<gcd> gcd_of(const json& object, std::size_t position) {

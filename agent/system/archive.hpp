@@ -31,8 +31,8 @@ struct archive_limits {
 /// Error (internal): libarchive fails.
 result<std::string> pack(const std::vector<archive_entry>& entries, int64_t when);
 
-/// Reads such bytes. Errors (usage): no .tar.gz, more than the limits allow, an entry that is neither directory, file
-/// nor symbolic link, a name or a link that leads out of the tree, an entry below a link.
+/// Reads such bytes, compressed or not. Errors (usage): no tar, more than the limits allow, an entry that is neither
+/// directory, file nor symbolic link, a name or a link that leads out of the tree, an entry below a link.
 result<std::vector<archive_entry>> unpack(std::string_view bytes, const archive_limits& limits = {});
 
 } // namespace amd_gpu

@@ -42,15 +42,16 @@ const std::array names = {
 class files {
   public:
     files() {
-        std::string name = std::filesystem::temp_directory_path() / "amd-gpu-fuzz-XXXXXX";
+        const bool memory = std::filesystem::is_directory("/dev/shm"); // some twenty files a run
+        std::string name = std::string(memory ? "/dev/shm" : "/tmp") + "/amd-gpu-fuzz-XXXXXX";
         if (::mkdtemp(name.data()) == nullptr)
             throw std::runtime_error("no temporary directory");
         root_ = name + "/";
+        for (const auto& each : names)
+            std::filesystem::create_directories(std::filesystem::path(root_ + each).parent_path());
         write(device + "vendor", "0x1002\n");
         write(device + "class", "0x038000\n");
         std::filesystem::create_symlink("../../drivers/amdgpu", root_ + device + "driver");
-        for (const auto& each : names)
-            std::filesystem::create_directories(std::filesystem::path(root_ + each).parent_path());
     }
     ~files() {
         std::error_code ignored;
@@ -60,7 +61,6 @@ class files {
     files& operator=(const files&) = delete;
 
     void write(const std::string& name, std::string_view text) const {
-        std::filesystem::create_directories(std::filesystem::path(root_ + name).parent_path());
         std::ofstream(root_ + name, std::ios::binary) << text;
     }
     void remove(const std::string& name) const { std::filesystem::remove(root_ + name); }

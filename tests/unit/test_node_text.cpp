@@ -224,6 +224,25 @@ TEST_CASE("JSON of a newer program is read, as far as it is known", "[node][json
     CHECK_FALSE(back->sources.pci);
 }
 
+TEST_CASE("a processor that only the kernel knows comes back from its JSON", "[node][json]") {
+    node n;
+    gcd die;
+    die.bdf = {0, 0xc1, 0, 0};
+    for (const uint32_t version : {90403U, 110015U, 70010U}) {
+        die.target = target_id{*processor_from_kfd(version)};
+        n.gcds = {die};
+        const auto again = node_from_json(json_text(n));
+        REQUIRE(again);
+        CHECK(again->gcds[0].target == die.target);
+    }
+    std::string text = json_text(n);
+    for (const std::string wrong : {"gfx", "gfx90", "gfxa0a", "gfx9-4", "gfx90g", "gfx12345"}) {
+        text.replace(text.find("gfx70a"), 6, wrong);
+        CHECK_FALSE(node_from_json(text));
+        text = json_text(n);
+    }
+}
+
 TEST_CASE("JSON that is no node is refused with the name of what is wrong", "[node][json]") {
     const std::pair<const char*, const char*> cases[] = {
         {"", "no JSON"},
