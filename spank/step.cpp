@@ -136,6 +136,14 @@ device_fence fence_around(const std::vector<granted_gcd>& open) {
     return fence;
 }
 
+/// ROCR's mask for some of the job's GCDs. Opening a GPU costs the driver more than a file, so the node's other GPUs
+/// are looked at only when the mask depends on them.
+std::optional<std::string> mask_of(const std::vector<granted_gcd>& mine, const std::vector<granted_gcd>& open) {
+    const bool by_id =
+        std::none_of(mine.begin(), mine.end(), [](const granted_gcd& die) { return die.unique_id.empty(); });
+    return rocr_mask(mine, open, by_id ? device_fence{} : fence_around(open));
+}
+
 /// What the job's own masks leave over, when they stay as they are. Known only where the job's GPUs are all that the
 /// runtime lists.
 std::vector<std::string> mask_problems(spank_t spank, std::vector<granted_gcd> open) {
@@ -287,7 +295,7 @@ int task_start(spank_t spank) {
             mine.push_back(what.gcds[gcd]);
     else
         mine = reply.mask == "job" ? job_order(what.gcds, rows) : what.gcds;
-    const auto mask = reply.mask == "none" ? std::nullopt : rocr_mask(mine, open, fence_around(open));
+    const auto mask = reply.mask == "none" ? std::nullopt : mask_of(mine, open);
     auto lines = remarks(spank, what);
     if (!mask && reply.mask != "none" && first)
         lines.emplace_back(

@@ -66,7 +66,8 @@ std::vector<step> check_driver(const node& here) {
     for (const gcd& one : here.gcds)
         if (!one.bound)
             unbound.push_back(one.id().text());
-    if (kfd.value_or(0) == 0 && !here.gcds.empty() && unbound.size() == here.gcds.size()) {
+    const bool loaded = here.versions.contains("driver");
+    if (!loaded && kfd.value_or(0) == 0 && !here.gcds.empty() && unbound.size() == here.gcds.size()) {
         steps.push_back({wrong, "driver",
                          fmt::format("driver amdgpu is not loaded for kernel {}",
                                      kernel == here.versions.end() ? "?" : kernel->second),

@@ -33,8 +33,8 @@ std::optional<edit::kind> parse_edit_kind(std::string_view text);
 /// "NAME=value" and its final zero byte may take this much (Linux, MAX_ARG_STRLEN); exec drops what is longer.
 constexpr std::size_t longest_variable = 128UL * 1024;
 
-/// What a variable holds after one edit; a fallback ("default") counts only where there was nothing. `current` is nothing when it is not set; so is the answer when it is to be
-/// unset.
+/// What a variable holds after one edit; a fallback ("default") counts only where there was nothing. `current` is
+/// nothing when it is not set; so is the answer when it is to be unset.
 /// - Lists lose empty elements (an empty element of PATH is the current directory) and repeated ones: the first stays,
 /// so
 ///   that what is prepended moves to the front and a second application changes nothing.

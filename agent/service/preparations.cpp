@@ -44,8 +44,8 @@ preparation failed_preparation(const char* what) {
 
 } // namespace
 
-preparation preparations::make(const preparation_request& request, const std::vector<granted_gcd>* granted,
-                               bool alone, const preparer::progress& say) {
+preparation preparations::make(const preparation_request& request, const std::vector<granted_gcd>* granted, bool alone,
+                               const preparer::progress& say) {
     const auto limit = request.limit_ms == 0 ? longest_preparation : std::chrono::milliseconds(request.limit_ms);
     preparation made;
     try {

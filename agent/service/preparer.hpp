@@ -8,8 +8,8 @@
 #include "health/verdict.hpp"
 #include "node/node.hpp"
 #include "service/exchange.hpp"
-#include "service/slurm_gpus.hpp"
 #include "service/single_flight.hpp"
+#include "service/slurm_gpus.hpp"
 #include "system/deadline.hpp"
 
 #include <atomic>

@@ -23,7 +23,8 @@ std::optional<std::string> field(std::string_view line, std::string_view key) {
     return std::nullopt;
 }
 
-/// The files of a list as Slurm abbreviates them: "/dev/dri/renderD[128-135,140]" and "/dev/dri/card0,/dev/dri/renderD128".
+/// The files of a list as Slurm abbreviates them: "/dev/dri/renderD[128-135,140]" and
+/// "/dev/dri/card0,/dev/dri/renderD128".
 std::optional<std::vector<std::string>> files_in(std::string_view list) {
     std::vector<std::string> files;
     while (!list.empty()) {
@@ -36,8 +37,9 @@ std::optional<std::vector<std::string>> files_in(std::string_view list) {
             list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
             continue;
         }
-        const auto numbers =
-            close == std::string_view::npos ? std::nullopt : parse_ranges(list.substr(bracket + 1, close - bracket - 1));
+        const auto numbers = close == std::string_view::npos
+                                 ? std::nullopt
+                                 : parse_ranges(list.substr(bracket + 1, close - bracket - 1));
         const std::string_view rest = numbers ? list.substr(close + 1) : std::string_view();
         if (!numbers || numbers->size() > most_files || (!rest.empty() && rest.front() != ','))
             return std::nullopt;
@@ -95,7 +97,8 @@ result<gres_devices> parse_gres_devices(std::string_view text) {
         else if (files->empty())
             devices.resize(devices.size() + count);
         else
-            return error{error_code::peer, fmt::format("slurmd counts its GPUs and their files differently: {:.120}", line)};
+            return error{error_code::peer,
+                         fmt::format("slurmd counts its GPUs and their files differently: {:.120}", line)};
     }
     return devices;
 }
@@ -115,7 +118,8 @@ result<gres_devices> ask_slurmd(const settings& site, const std::string& node, c
     if (!ended->succeeded()) {
         const auto said = trimmed(ended->diagnostics);
         const auto code = ended->how == child_result::ending::exited ? error_code::peer : error_code::timed_out;
-        return error{code, fmt::format("{} -G {}: {:.200}", site.slurmd, ended->text(), said.substr(said.rfind('\n') + 1))};
+        return error{code,
+                     fmt::format("{} -G {}: {:.200}", site.slurmd, ended->text(), said.substr(said.rfind('\n') + 1))};
     }
     return parse_gres_devices(ended->output + "\n" + ended->diagnostics); // it lists on either, as its version likes
 }

@@ -13,8 +13,8 @@
 
 namespace amd_gpu {
 
-/// The device files of each GPU that Slurm knows on a node, in the order of its indices. A GPU that is only counted, not
-/// named by a file, has none.
+/// The device files of each GPU that Slurm knows on a node, in the order of its indices. A GPU that is only counted,
+/// not named by a file, has none.
 using gres_devices = std::vector<std::vector<std::string>>;
 
 /// Reads what `slurmd -G` prints. Error (peer): a device list that cannot be understood.

@@ -1,5 +1,5 @@
-// round-trip SOCKET: the median time in milliseconds that a running agent needs to answer what GPUs the node has, over one
-// connection each, as the plugin asks.
+// round-trip SOCKET: the median time in milliseconds that a running agent needs to answer what GPUs the node has, over
+// one connection each, as the plugin asks.
 #include "service/client.hpp"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ int main(int argc, char** argv) {
     std::vector<double> times;
     for (int round = 0; round < 101; ++round) {
         const auto begin = std::chrono::steady_clock::now();
-        const auto reply = amd_gpu::ask(argv[1], amd_gpu::message("discover"),
-                                        amd_gpu::deadline::in(std::chrono::seconds(5)));
+        const auto reply =
+            amd_gpu::ask(argv[1], amd_gpu::message("discover"), amd_gpu::deadline::in(std::chrono::seconds(5)));
         if (!reply || reply->text("kind") != "discover") {
             std::fprintf(stderr, "round-trip: %s\n", reply ? "refused" : reply.failure().what.c_str());
             return 1;

@@ -68,6 +68,11 @@ TEST_CASE("a GCD without its driver is named", "[doctor][case:MISS-1]") {
     CHECK(says(steps[1].text, "0000:c3:00.0"));
     here.sources.kfd.reset();
     CHECK(check_driver(here)[2].found == state::unknown);
+    // A driver that is loaded and refuses them all is another fault than one that is not there.
+    for (gcd& one : here.gcds)
+        one.bound = false;
+    here.versions["driver"] = "in-tree";
+    CHECK(says(check_driver(here)[1].text, "does not drive 0000:c1:00.0, "));
 }
 
 TEST_CASE("the fence, the mode bits, a missing file and a refusing driver are told apart", "[doctor][case:VIS-11]") {
