@@ -63,8 +63,8 @@ task_place place_of(spank_t spank) {
     uint32_t tasks = 1;
     if (spank_get_item(spank, S_TASK_ID, &local_id) == ESPANK_SUCCESS && local_id >= 0)
         place.local_id = static_cast<uint32_t>(local_id);
-    if (spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks) == ESPANK_SUCCESS)
-        place.tasks = std::max(tasks, place.local_id + 1);
+    spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks); // stays 1 where Slurm does not say
+    place.tasks = std::max(tasks, place.local_id + 1);
     return place;
 }
 

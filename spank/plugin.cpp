@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <exception>
+#include <unistd.h>
 
 extern "C" {
 #pragma GCC visibility push(default)
@@ -108,14 +109,20 @@ int slurm_spank_job_epilog(spank_t spank, int count, char** words) {
     return guarded("slurm_spank_job_epilog", [&] { return read_settings(count, words) == 0 ? job_epilog(spank) : 0; });
 }
 
+// These two run in the process that becomes the task. Slurm ignores the return code of an optional plugin, and a task
+// must not run unprepared because of a failure of our own.
 int slurm_spank_task_init_privileged(spank_t spank, int, char**) {
-    return guarded("slurm_spank_task_init_privileged",
-                   [&] { return state().option && !state().option->off ? task_privileged(spank) : 0; });
+    if (guarded("slurm_spank_task_init_privileged",
+                [&] { return state().option && !state().option->off ? task_privileged(spank) : 0; }) != 0)
+        ::_exit(1);
+    return 0;
 }
 
 int slurm_spank_task_init(spank_t spank, int, char**) {
-    return guarded("slurm_spank_task_init",
-                   [&] { return state().option && !state().option->off ? task_start(spank) : 0; });
+    if (guarded("slurm_spank_task_init",
+                [&] { return state().option && !state().option->off ? task_start(spank) : 0; }) != 0)
+        ::_exit(1);
+    return 0;
 }
 
 #pragma GCC visibility pop

@@ -78,6 +78,7 @@ preparation_reply ask_agent() {
 
 constexpr uint32_t first_render_minor = 128; // Linux drm_drv.c
 constexpr uint32_t render_minor_limit = 512;
+constexpr unsigned most_kfd_nodes = 80; // 64 partitions and the processors
 
 bool can_open_minor(uint32_t minor) {
     const std::string path = "/dev/dri/renderD" + std::to_string(minor);
@@ -104,6 +105,16 @@ std::vector<granted_gcd> openable(const std::vector<granted_gcd>& gcds) {
     std::vector<granted_gcd> open;
     std::copy_if(gcds.begin(), gcds.end(), std::back_inserter(open), can_open);
     return open;
+}
+
+/// Why none of these can be opened, and what to do.
+std::string why_closed(const std::vector<granted_gcd>& gcds) {
+    for (const auto& die : gcds)
+        if (die.render_minor && !can_open_minor(*die.render_minor) && errno == EACCES)
+            return "the GPUs cannot be opened: the file modes of /dev/dri/renderD" + std::to_string(*die.render_minor) +
+                   " keep this user out (an administrator adds users to its group, or opens it to all)";
+    return "none of the GPUs that were prepared can be opened here; an administrator can compare gres.conf with: "
+           "amd-gpu-agent slurm-config";
 }
 
 /// The GCDs that the tasks of this step share out: where no device cgroup narrows the job's, Slurm's list does.
@@ -172,9 +183,13 @@ std::vector<std::string> remarks(spank_t spank, const placing& what) {
             "each task can open only its own GPU (--gpus-per-task, --gpu-bind), so copies between the GPUs "
             "of different tasks fail or go through the host's memory; with --gpus-per-node=N "
             "--gpu-bind=none instead, mask=rank still gives each task its own GPU");
-    for (const char* name : {"HSA_OVERRIDE_GFX_VERSION", "HSA_OVERRIDE_GFX_VERSION_0"})
+    // The form with a number is that of one KFD node (libhsakmt, topology.c).
+    std::vector<std::string> names{"HSA_OVERRIDE_GFX_VERSION"};
+    for (unsigned node = 0; node < most_kfd_nodes; ++node)
+        names.push_back("HSA_OVERRIDE_GFX_VERSION_" + std::to_string(node));
+    for (const auto& name : names)
         if (const auto value = task_variable(spank, name))
-            lines.push_back(std::string(name) + "=" + *value + " makes the runtime take the " +
+            lines.push_back(name + "=" + *value + " makes the runtime take the " +
                             (what.gcds.empty() ? "GPUs" : what.gcds.front().target) +
                             " for other GPUs; unless that is meant, unset it");
     return lines;
@@ -276,10 +291,13 @@ int task_start(spank_t spank) {
         say(reply.report);
 
     const auto open = openable(reply.gcds);
+    if (open.empty() && step.step_gcds.empty() && task_variable(spank, "SLURM_STEP_GPUS").value_or("").empty()) {
+        if (first && state().option->verbose)
+            say("this step has none of the job's GPUs");
+        return 0;
+    }
     if (open.empty())
-        end_task(place,
-                 "none of the GPUs that were prepared can be opened here: Slurm counts them in another order than "
-                 "by their device files; use AutoDetect=rsmi, or ascending File= lines in gres.conf");
+        end_task(place, why_closed(reply.gcds));
     placing what;
     what.place = place;
     // Fewer than the step has: a cgroup of the task's own (--gpus-per-task) has decided already.

@@ -91,7 +91,9 @@ void add_discover(CLI::App& app, command_context& context) {
     command->add_flag("--explain", asked->explain, "Show where each fact comes from");
     command->add_option("--ranks", asked->ranks, "Show where so many ranks of a job with all GPUs would run")
         ->check(CLI::Range(1, most_ranks))
-        ->excludes("--json");
+        ->excludes("--json")
+        ->excludes("--topology")
+        ->excludes("--explain");
     command->add_flag("--agent", asked->agent, "Show what the running daemon knows (root), instead of looking again");
     command->callback([asked, &context] { context.exit_status = discover_command(context, *asked); });
 }

@@ -61,7 +61,8 @@ result<std::vector<gcd_id>> chosen(const node& where, const std::vector<std::str
             return error{
                 error_code::usage,
                 fmt::format("\"{:.40}\" is not the PCI address of a GCD here; see: amd-gpu-agent discover", name)};
-        bdfs.push_back(*bdf);
+        if (std::find(bdfs.begin(), bdfs.end(), *bdf) == bdfs.end())
+            bdfs.push_back(*bdf);
     }
     if (names.empty())
         for (const auto& die : where.gcds)

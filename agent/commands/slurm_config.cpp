@@ -17,7 +17,9 @@ result<std::vector<slurm_core>> read_slurm_cores() {
         return error{error_code::internal, "hwloc has no memory"};
     const std::unique_ptr<hwloc_topology, decltype(&::hwloc_topology_destroy)> owner(topology,
                                                                                      ::hwloc_topology_destroy);
-    if (::hwloc_topology_load(topology) != 0)
+    // Slurm counts the cores of the whole machine, also where this process may use only some.
+    if (::hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
+        ::hwloc_topology_load(topology) != 0)
         return error{error_code::unsupported, "hwloc cannot read the topology of this machine"};
     std::vector<slurm_core> cores;
     for (hwloc_obj_t core = nullptr;

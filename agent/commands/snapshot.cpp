@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace amd_gpu {
@@ -80,10 +81,15 @@ int take_snapshot(const command_context& context, choices asked) {
     }
     if (asked.output.empty())
         asked.output = fmt::format("amd-gpu-snapshot-{:%Y%m%d-%H%M%S}.tar.gz", fmt::gmtime(now));
+    // A rename would put a file in the place of a device or a link.
+    struct stat there{};
+    if (::lstat(asked.output.c_str(), &there) == 0 && !S_ISREG(there.st_mode))
+        return report({error_code::usage, asked.output + " is there and no regular file; name a file, or - for "
+                                                         "standard output"});
     // It may hold serial numbers, so others get it from its owner or not at all.
     if (const auto written = write_file_atomically(asked.output, *bytes, 0600); !written)
         return report(written.failure());
-    fmt::print("{}: {} files, {} kB{}\n", asked.output, entries.size(), (bytes->size() + 999) / 1000,
+    fmt::print("{}: {} entries, {} kB{}\n", asked.output, entries.size(), (bytes->size() + 999) / 1000,
                files->unreadable.empty() ? "" : fmt::format("; {} could not be read", files->unreadable.size()));
     return exit_ok;
 }

@@ -139,11 +139,11 @@ step check_prolog_time(const slurm_settings& slurm, std::chrono::milliseconds pr
         return {ok, "time", "PrologEpilogTimeout is not set: the prolog has no limit", ""};
     // The plugin keeps a fifth of it for itself.
     const auto left = std::chrono::milliseconds(800ULL * *seconds);
-    const auto tenths = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000.0; };
+    const auto in_seconds = [](std::chrono::milliseconds time) { return static_cast<double>(time.count()) / 1000.0; };
     if (left < preparation)
         return {warning, "time",
                 fmt::format("PrologEpilogTimeout={} leaves {:g} s to prepare a job, which may take {:g} s", *seconds,
-                            tenths(left), tenths(preparation)),
+                            in_seconds(left), in_seconds(preparation)),
                 fmt::format("set PrologEpilogTimeout={} in slurm.conf, or shorter deadlines in amd-gpu.toml",
                             preparation.count() / 800 + 1)};
     return {ok, "time", fmt::format("PrologEpilogTimeout={}", *seconds), ""};

@@ -2,6 +2,7 @@
 
 #include "ranges.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 

@@ -2,6 +2,8 @@
 
 #include "ranges.hpp"
 
+#include <algorithm>
+
 namespace amd_gpu {
 namespace {
 
@@ -160,6 +162,9 @@ result<preparation_request> to_request(const message& from) {
         request.gpus = parse_ranges(*gpus);
         if (!request.gpus)
             return malformed("gpus");
+        // Nobody holds a GPU twice, and none is to be probed twice at once.
+        std::sort(request.gpus->begin(), request.gpus->end());
+        request.gpus->erase(std::unique(request.gpus->begin(), request.gpus->end()), request.gpus->end());
     }
     for (const auto target : from.all("target"))
         request.targets.emplace_back(target);

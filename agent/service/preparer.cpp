@@ -194,12 +194,19 @@ bool preparer::grant(const preparation_request& request, const node& where, bool
     const auto bound = in_service(where);
     const auto known = slurm_gpus(request, until);
     auto order = known ? gcds_of(**known, where) : bound;
-    // Without Slurm's own word only a job that has them all needs no order.
+    const auto missing = request.step ? std::nullopt : missing_gpu(where, site_);
     const auto listed = wanted_indices(request, order);
+    // slurmd answers nothing while a device file of gres.conf is gone: then the GPU that is missing is the reason.
+    if (!known && missing)
+        return end_with(outcome::node_fault, *missing, node_reason(*missing));
+    // Without Slurm's own word only a job that has them all needs no order.
     if (!known && !listed.empty() && listed.size() < bound.size())
         return end_with(outcome::service_fault,
                         "it is not known in which order Slurm counts the GPUs: " + known.failure().what);
 
+    if (listed.empty() && !known && site_.gpus_without_gres == gres_policy::exclusive_nodes)
+        return end_with(outcome::service_fault,
+                        "it is not known whether Slurm counts the GPUs: " + known.failure().what);
     if (listed.empty() && known && (*known)->empty() && site_.gpus_without_gres == gres_policy::exclusive_nodes) {
         if (!alone)
             return end_with(outcome::service_fault, "another job has the GPUs of this node, which Slurm does not count "
@@ -217,15 +224,26 @@ bool preparer::grant(const preparation_request& request, const node& where, bool
     }
     const uint32_t highest = *std::max_element(listed.begin(), listed.end());
     if (highest >= order.size()) {
-        if (const auto missing = missing_gpu(where, site_); missing && !request.step)
+        if (missing)
             return end_with(outcome::node_fault, *missing, node_reason(*missing));
         return end_with(outcome::service_fault,
                         fmt::format("Slurm speaks of GPU {} on {}, where {} AMD GPUs are in service; compare gres.conf "
                                     "with: amd-gpu-agent slurm-config",
                                     highest, request.node, bound.size()));
     }
+    // An index without a GCD is another vendor's GPU, which is none of ours, as long as all of ours have theirs.
+    const auto ours = order.size() - static_cast<std::size_t>(std::count(order.begin(), order.end(), nullptr));
+    const auto stray =
+        std::find_if(listed.begin(), listed.end(), [&](uint32_t index) { return order[index] == nullptr; });
+    if (stray != listed.end() && missing)
+        return end_with(outcome::node_fault, *missing, node_reason(*missing));
+    if (stray != listed.end() && ours < bound.size())
+        return end_with(outcome::service_fault,
+                        fmt::format("the device file of Slurm's GPU {} on {} is none of the {} AMD GPUs in service; "
+                                    "compare gres.conf with: amd-gpu-agent slurm-config",
+                                    *stray, request.node, bound.size()));
     for (const uint32_t index : listed)
-        if (order[index] != nullptr) // another vendor's GPU is none of ours
+        if (order[index] != nullptr)
             made.reply.gcds.push_back(
                 granted(*order[index], known ? std::optional(index) : std::nullopt, where, site_.reserved_cores));
     return !made.reply.gcds.empty();

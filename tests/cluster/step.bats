@@ -22,6 +22,18 @@ in_allocation() { as_user salloc --quiet -w n0 "$@"; }
     nodes_in_service
 }
 
+@test "a step that wants none of the job's GPUs runs without them" {
+    run as_user salloc --quiet -N1 -w n0 --gpus-per-node=2 --amd-gpu=auto,probe=off bash -c '
+        env --unset=SLURM_GPUS_PER_NODE srun --gres=none --amd-gpu=auto,probe=off,verbose sh -c "echo bare \${ROCR_VISIBLE_DEVICES-unset}"
+        srun --amd-gpu=auto,probe=off sh -c "echo with \$SLURM_AMD_GPU_GCDS"'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"this step has none of the job's GPUs"* ]]
+    [[ $output == *'bare unset'* ]]
+    [[ $output == *'with '[0-7],[0-7]* ]]
+    nodes_in_service
+}
+
 @test "steps of one allocation each get the GPUs of their own" {
     run in_allocation -N1 --gres=gpu:4 bash -c '
         srun -n1 -c1 --exact --gres=gpu:2 --amd-gpu=auto,env=demo sh -c "where-am-i; sleep 3" &

@@ -213,3 +213,12 @@ TEST_CASE("ranges of numbers are read and written", "[exchange]") {
     CHECK(ranges_text({4294967294U, 4294967295U}) == "4294967294-4294967295");
     CHECK(parse_ranges("4294967294-4294967295")->size() == 2);
 }
+
+TEST_CASE("a GPU that is listed twice is asked for once", "[protocol]") {
+    preparation_request request;
+    request.job = 7;
+    request.gpus = {3, 0, 3, 0};
+    const auto read = to_request(to_message(request));
+    REQUIRE(read);
+    CHECK(read->gpus == std::vector<uint32_t>{0, 3});
+}
