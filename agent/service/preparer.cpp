@@ -197,7 +197,7 @@ bool preparer::grant(const preparation_request& request, const node& where, bool
     const auto missing = request.step ? std::nullopt : missing_gpu(where, site_);
     const auto listed = wanted_indices(request, order);
     // slurmd answers nothing while a device file of gres.conf is gone: then the GPU that is missing is the reason.
-    if (!known && missing)
+    if (!known && missing && !listed.empty())
         return end_with(outcome::node_fault, *missing, node_reason(*missing));
     // Without Slurm's own word only a job that has them all needs no order.
     if (!known && !listed.empty() && listed.size() < bound.size())
