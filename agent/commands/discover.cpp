@@ -38,12 +38,10 @@ std::string map_of(const node& what, const settings& site, uint32_t ranks) {
         if (!die.bound)
             continue;
         labels.push_back({die.index, die.id().text(), die.numa});
-        facts.closest.push_back(die.cores);
-        facts.usable.insert(facts.usable.end(), die.cores.begin(), die.cores.end());
+        facts.closest.push_back(without(die.cores, site.reserved_cores));
+        facts.usable.insert(facts.usable.end(), facts.closest.back().begin(), facts.closest.back().end());
     }
-    std::erase_if(facts.usable, [&](uint32_t cpu) {
-        return std::find(site.reserved_cores.begin(), site.reserved_cores.end(), cpu) != site.reserved_cores.end();
-    });
+    std::sort(facts.usable.begin(), facts.usable.end());
     std::string text;
     for (const auto& line : map_lines(what.name, place_ranks(facts), labels, {}))
         text += line + "\n";

@@ -54,8 +54,7 @@ std::vector<step> examine_node(const settings& site, const result<node>& here, c
         return {{step::state::unknown, "gpus", here.failure().what, ""}};
     auto steps = check_driver(*here);
     // The three counts say whether anything below the driver can be expected to work.
-    const auto kfd = here->sources.kfd.value_or(0);
-    if (kfd == 0) {
+    if (here->sources.kfd.value_or(0) == 0) {
         steps.push_back({step::state::skipped, "agent", "not checked", ""});
         steps.push_back({step::state::skipped, "rights", "not checked", ""});
         steps.push_back({step::state::skipped, "smi", "not checked", ""});

@@ -4,6 +4,8 @@
 #include "discovery/discover.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <fmt/format.h>
 #include <hwloc.h>
@@ -36,6 +38,9 @@ result<std::vector<slurm_core>> read_slurm_cores() {
 namespace {
 
 int print_config(const command_context& context, const std::string& name) {
+    const auto is_of_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.'; };
+    if (!std::all_of(name.begin(), name.end(), is_of_name))
+        return report({error_code::usage, "a node's name has letters, digits, - _ and . only"});
     const auto site = load_settings(context.configuration);
     if (!site)
         return report(site.failure());

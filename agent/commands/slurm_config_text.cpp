@@ -100,7 +100,9 @@ result<std::string> slurm_config(const node& what, const std::vector<slurm_core>
             order.push_back(&die);
     }
     if (order.empty())
-        return error{error_code::unsupported, "this node has no AMD GPU that Slurm could give to a job"};
+        return error{error_code::unsupported,
+                     fmt::format("this node has no AMD GPU that Slurm could give to a job ({} on PCI)",
+                                 what.sources.pci ? std::to_string(*what.sources.pci) : "an unknown number")};
     std::sort(order.begin(), order.end(), [](const gcd* a, const gcd* b) { return a->render_minor < b->render_minor; });
     for (std::size_t i = 1; i < order.size(); ++i)
         if (order[i]->render_minor == order[i - 1]->render_minor)

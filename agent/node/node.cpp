@@ -84,6 +84,14 @@ const gcd* find_gcd(const node& where, const gcd_id& id) {
     return found == where.gcds.end() ? nullptr : &*found;
 }
 
+std::optional<uint32_t> runtime_position(const node& where, const gcd& die) {
+    if (!die.kfd_node)
+        return std::nullopt;
+    return static_cast<uint32_t>(std::count_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& other) {
+        return other.kfd_node && *other.kfd_node < *die.kfd_node;
+    }));
+}
+
 const link* find_link(const node& where, uint32_t from, uint32_t to) {
     const auto found = std::find_if(where.links.begin(), where.links.end(),
                                     [&](const link& l) { return l.from == from && l.to == to; });

@@ -138,6 +138,10 @@ struct node {
 /// The GCD with an id, or null.
 const gcd* find_gcd(const node& where, const gcd_id& id);
 
+/// Where a GCD stands in the runtime's list of all devices of the node, which is in the order of KFD's nodes
+/// (libhsakmt, topology.c). Unknown when KFD does not have it.
+std::optional<uint32_t> runtime_position(const node& where, const gcd& die);
+
 /// The link from one GCD to another, or null when there is no direct one.
 const link* find_link(const node& where, uint32_t from, uint32_t to);
 

@@ -1,6 +1,7 @@
 #include "placement/placement.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -149,6 +150,13 @@ std::vector<cpu_list> divide(const std::vector<cpu_list>& wanted, const placemen
 }
 
 } // namespace
+
+cpu_list without(const cpu_list& cpus, const cpu_list& reserved) {
+    cpu_list rest;
+    std::copy_if(cpus.begin(), cpus.end(), std::back_inserter(rest),
+                 [&](uint32_t cpu) { return std::find(reserved.begin(), reserved.end(), cpu) == reserved.end(); });
+    return rest;
+}
 
 std::vector<std::size_t> order_by_cores(const std::vector<cpu_list>& closest) {
     std::vector<std::size_t> order(closest.size());

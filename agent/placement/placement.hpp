@@ -12,6 +12,9 @@ namespace amd_gpu {
 
 using cpu_list = std::vector<uint32_t>; ///< hardware threads by Linux CPU number
 
+/// `cpus` but for the `reserved` ones, in their order.
+cpu_list without(const cpu_list& cpus, const cpu_list& reserved);
+
 /// What the map is made from.
 struct placement_facts {
     /// The hardware threads of each GCD's closest L3, one entry a GCD; empty where that is not known.

@@ -28,17 +28,10 @@ result<identity> probe_identity(const std::string& user) {
     return who;
 }
 
-/// The position of a GCD in the runtime's own order, that of KFD's nodes. It holds in the agent's children alone, from
-/// which no device cgroup hides a node.
-std::ptrdiff_t runtime_position(const node& where, const gcd& die) {
-    return std::count_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& other) {
-        return other.kfd_node && die.kfd_node && *other.kfd_node < *die.kfd_node;
-    });
-}
-
 /// The runtime touches every device that it sees when it starts, so it is shown no others: slow, and a device that
-/// hangs would take the innocent with it. A partition without an id of its own can only be named by its position. A
-/// whole die without one is not masked at all, since the child finds it by its PCI address in any case.
+/// hangs would take the innocent with it. A partition without an id of its own can only be named by its position, which
+/// holds here because no device cgroup hides anything from the agent's children. A whole die without one is not masked
+/// at all, since the child finds it by its PCI address in any case.
 std::string mask_for(const node& where, const std::vector<gcd_id>& bdfs) {
     std::vector<const gcd*> dies;
     for (const auto& bdf : bdfs)
@@ -52,7 +45,7 @@ std::string mask_for(const node& where, const std::vector<gcd_id>& bdfs) {
     std::string mask;
     for (const gcd* die : dies)
         mask += (mask.empty() ? "" : ",") +
-                (by_id ? fmt::format("GPU-{:016x}", *die->unique_id) : std::to_string(runtime_position(where, *die)));
+                (by_id ? fmt::format("GPU-{:016x}", *die->unique_id) : std::to_string(*runtime_position(where, *die)));
     return mask;
 }
 

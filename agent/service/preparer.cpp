@@ -2,6 +2,7 @@
 
 #include "discovery/discover.hpp"
 #include "node/process_target.hpp"
+#include "placement/placement.hpp"
 #include "service/report.hpp"
 #include "system/files.hpp"
 
@@ -36,16 +37,6 @@ std::string targets_text(const std::vector<target_id>& targets) {
     return text;
 }
 
-/// Where a GCD stands in the runtime's list of all devices of the node, which is in the order of KFD's nodes
-/// (ROCR-Runtime, topology.c of libhsakmt).
-std::optional<uint32_t> runtime_position(const gcd& die, const node& where) {
-    if (!die.kfd_node)
-        return std::nullopt;
-    return static_cast<uint32_t>(std::count_if(where.gcds.begin(), where.gcds.end(), [&](const gcd& other) {
-        return other.kfd_node && *other.kfd_node < *die.kfd_node;
-    }));
-}
-
 granted_gcd granted(const gcd& die, std::optional<uint32_t> slurm_index, const node& where,
                     const std::vector<uint32_t>& reserved) {
     granted_gcd one;
@@ -54,11 +45,10 @@ granted_gcd granted(const gcd& die, std::optional<uint32_t> slurm_index, const n
     one.bdf = die.id().text();
     one.render_minor = die.render_minor;
     one.numa = die.numa;
-    one.position = runtime_position(die, where);
+    one.position = runtime_position(where, die);
     if (die.unique_id)
         one.unique_id = fmt::format("{:016x}", *die.unique_id);
-    std::copy_if(die.cores.begin(), die.cores.end(), std::back_inserter(one.cores),
-                 [&](uint32_t core) { return std::find(reserved.begin(), reserved.end(), core) == reserved.end(); });
+    one.cores = without(die.cores, reserved);
     return one;
 }
 

@@ -68,6 +68,14 @@ smi_silent() {
     with "sed -i /hive_id/d $k/topology/nodes/4/properties"
     [ "$called" -eq 8 ]
     smi_silent
+    # A node that does not say where it is costs KFD's facts of that GPU, too, and is named.
+    with "sed -i /^domain/d $k/topology/nodes/4/properties"
+    [ "$called" -eq 8 ]
+    expect '.sources == {pci: 8, kfd: 7, smi: null} and ([.findings[].check] | contains(["gpu_count", "smi", "kfd"]))'
+    # Without KFD there is nothing to ask the library for.
+    with 'rm -r /sys/class/kfd'
+    [ "$called" -eq 8 ]
+    expect '.sources == {pci: 8, kfd: null, smi: null} and (.findings[0].text | contains("offers no KFD"))'
 }
 
 # case: INIT-5
