@@ -13,7 +13,7 @@ median() { sort -n | awk '{ v[NR] = $1 } END { printf "%.2f", NR % 2 ? v[(NR + 1
 report() { # NAME OURS PEER PEER_NAME UNIT
     local ratio
     ratio=$(awk -v a="$2" -v b="$3" 'BEGIN { printf "%.3f", (b > 0) ? a / b : 0 }')
-    printf '%-22s %10s %10s  %-4s %8s   against %s\n' "$1" "$2" "$3" "$5" "$ratio" "$4"
+    printf '%-38s %10s %10s  %-4s %8s   against %s\n' "$1" "$2" "$3" "$5" "$ratio" "$4"
     printf 'json: {"name": "%s", "ours": %s, "peer": %s, "peer_name": "%s", "unit": "%s", "ratio": %s}\n' "$1" "$2" "$3" "$4" "$5" "$ratio"
 }
 
