@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace amd_gpu {
 namespace {
@@ -68,8 +69,9 @@ class matching {
         for (std::size_t s = 0; s < overlap_.size(); ++s)
             if (overlap_[rank][s] > 0)
                 list.push_back(s);
-        std::stable_sort(list.begin(), list.end(),
-                         [&](auto a, auto b) { return overlap_[rank][a] > overlap_[rank][b]; });
+        std::sort(list.begin(), list.end(), [&](auto a, auto b) {
+            return overlap_[rank][a] != overlap_[rank][b] ? overlap_[rank][a] > overlap_[rank][b] : a < b;
+        });
         return list;
     }
 
@@ -165,7 +167,8 @@ std::vector<std::size_t> order_by_cores(const std::vector<cpu_list>& closest) {
         const auto& cpus = closest[gcd];
         return cpus.empty() ? std::numeric_limits<uint32_t>::max() : *std::min_element(cpus.begin(), cpus.end());
     };
-    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return lowest(a) < lowest(b); });
+    std::sort(order.begin(), order.end(),
+              [&](auto a, auto b) { return std::pair(lowest(a), a) < std::pair(lowest(b), b); });
     return order;
 }
 
