@@ -4,7 +4,7 @@
 setup() {
     sim=$AMD_GPU_BUILD/bin/amd-gpu-sim
     agent=$AMD_GPU_BUILD/bin/amd-gpu-agent
-    models='mi100x4 mi210x4 mi250x mi300a mi300x mi355x'
+    models='mi100x4 mi210x2 mi210x4 mi250x mi300a mi300x mi355x hetero'
 }
 
 on() {
@@ -57,13 +57,16 @@ TEXT
     done
 }
 
-# hwloc shows domain 0000 without its number, and a GPU as a display or an accelerator.
+# hwloc shows domain 0000 without its number, and a GPU as a display or an accelerator; a Radeon is a VGA device, as the
+# console of a server board is, of another maker.
 @test "hwloc finds the GPUs below the NUMA nodes that discover names" {
     command -v lstopo-no-graphics >/dev/null || skip 'hwloc is not installed'
     for model in $models; do
         discovered "$model"
+        radeon=$(ours '[.gcds[] | select(.model == "W6800") | .bdf[5:]] | first // "none"')
         theirs=$(on "$model" env HWLOC_COMPONENTS=-x86 lstopo-no-graphics --of console --no-caches |
             sed -n -e 's/.*NUMANode.*P#\([0-9]*\).*/numa \1/p' \
+                -e "s/.*PCI \\($radeon\\) (VGA).*/\\1/p" \
                 -e 's/.*PCI \([0-9a-f:.]*\) (\(Display\|ProcessingAccelerator\|Accel.*\|Other.*\)).*/\1/p' |
             awk '$1 == "numa" { numa = $2; next } { print "0000:" $1, numa }' | sort)
         [ "$theirs" = "$(ours '.gcds[] | "\(.bdf) \(.numa)"' | sort)" ] || {
