@@ -75,3 +75,14 @@ TEXT
         }
     done
 }
+
+# The graphics unit of a processor is a GPU to rocm-smi and a VGA device to hwloc; discover leaves it out and says so.
+# case: MIX-2
+@test "on a workstation the tools see the processor's graphics unit, too, and nothing else beyond discover" {
+    command -v rocm-smi >/dev/null || skip 'rocm-smi is not installed'
+    discovered ryzen
+    known=$({ ours '.gcds[].bdf' && ours '.findings[] | select(.check == "integrated") | .bdf'; } | sort)
+    [ "$(wc -l <<<"$known")" -eq 2 ]
+    [ "$(on ryzen rocm-smi --showbus | sed -n 's/.*PCI Bus: \([0-9A-Fa-f:.]*\).*/\L\1/p' | sort)" = "$known" ]
+    [ "$(on ryzen lstopo-no-graphics --of console --no-caches | sed -n 's/.*PCI \([0-9a-f:.]*\) (VGA).*/0000:\1/p' | sort)" = "$known" ]
+}
