@@ -215,10 +215,9 @@ bench: have-deps
 fuzz_seconds ?= 60
 fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(fuzz_sources))
 # What the harnesses call, and what that calls: compiled once with the fuzzer's instrumentation, and each takes its part.
-fuzzed_sources := $(wildcard agent/node/*.cpp agent/target/*.cpp agent/snapshot/*.cpp) $(plugin_pure_sources) \
+fuzzed_sources := $(wildcard agent/node/*.cpp agent/target/*.cpp agent/snapshot/*.cpp agent/discovery/*.cpp agent/placement/*.cpp) $(plugin_pure_sources) \
                   $(addprefix agent/,ranges.cpp system/files.cpp system/process.cpp system/archive.cpp commands/node_text.cpp commands/table.cpp \
-                  discovery/kfd.cpp discovery/pci.cpp discovery/smi.cpp discovery/merge.cpp discovery/compare.cpp \
-                  doctor/checks.cpp doctor/slurm_checks.cpp doctor/hip_checks.cpp doctor/plugin_file.cpp placement/visibility.cpp \
+                  doctor/checks.cpp doctor/slurm_checks.cpp doctor/hip_checks.cpp doctor/plugin_file.cpp \
                   service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp)
 fuzz_compile   := -std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Iagent -MMD -MP
 fuzz_objects   := $(patsubst %.cpp,$(build)/fuzz/obj/%.o,$(fuzzed_sources))
