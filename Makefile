@@ -51,7 +51,7 @@ objects        = $(patsubst %.cpp,$(build)/obj/%.o,$(1))
 agent_sources   := $(filter-out agent/main.cpp,$(wildcard agent/*.cpp agent/*/*.cpp))
 probe_sources   := $(wildcard probes/*.cpp)
 # What the plugin shares with the agent needs nothing but libc and libstdc++ (linked statically).
-shared_sources  := $(wildcard agent/target/*.cpp agent/placement/*.cpp) agent/service/protocol.cpp agent/service/client.cpp agent/service/exchange.cpp agent/environment/edits.cpp agent/ranges.cpp
+shared_sources  := $(wildcard agent/target/*.cpp agent/placement/*.cpp) agent/service/protocol.cpp agent/service/client.cpp agent/service/exchange.cpp agent/environment/edits.cpp agent/ranges.cpp agent/table.cpp agent/system/host.cpp
 plugin_sources  := $(wildcard spank/*.cpp)
 sim_sources     := $(wildcard tests/sim/node/*.cpp)
 simhip_sources  := $(wildcard tests/sim/hip/*.cpp)
@@ -216,7 +216,7 @@ fuzz_seconds ?= 60
 fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(fuzz_sources))
 # What the harnesses call, and what that calls: compiled once with the fuzzer's instrumentation, and each takes its part.
 fuzzed_sources := $(wildcard agent/node/*.cpp agent/target/*.cpp agent/snapshot/*.cpp agent/discovery/*.cpp agent/placement/*.cpp) $(plugin_pure_sources) \
-                  $(addprefix agent/,ranges.cpp system/files.cpp system/process.cpp system/archive.cpp commands/node_text.cpp commands/table.cpp \
+                  $(addprefix agent/,ranges.cpp system/files.cpp system/process.cpp system/archive.cpp system/host.cpp system/hwloc.cpp commands/node_text.cpp table.cpp \
                   doctor/checks.cpp doctor/slurm_checks.cpp doctor/hip_checks.cpp doctor/plugin_file.cpp \
                   service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp)
 fuzz_compile   := -std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Iagent -MMD -MP

@@ -11,10 +11,10 @@
 #include "spank/placing.hpp"
 #include "spank/task.hpp"
 #include "spank/task_environment.hpp"
+#include "system/host.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <fcntl.h>
 #include <string>
 #include <unistd.h>
@@ -31,17 +31,6 @@ struct fetched {
     std::vector<granted_gcd> step_gcds; ///< those that the step's device cgroup lets through
 };
 fetched step;
-
-/// Slurm's name of this node. The job's environment is the user's and is not asked.
-std::string node_name() {
-    if (const char* name = ::getenv("SLURMD_NODENAME"); name != nullptr)
-        return name;
-    char host[256] = {};
-    if (::gethostname(host, sizeof host - 1) != 0)
-        return "localhost";
-    const std::string name = host;
-    return name.substr(0, name.find('.'));
-}
 
 /// Prints lines on the user's terminal in one piece, so that other nodes' lines do not come in between.
 void say(const std::vector<std::string>& lines) {
@@ -224,7 +213,7 @@ int step_option(const char* value) {
 }
 
 int step_post_option(spank_t spank) {
-    step.node = node_name();
+    step.node = slurm_node_name(); // of slurmstepd's environment: the job's is the user's and is not asked
     // Should anything go wrong before there is an answer, no task runs unprepared.
     step.reply.how = outcome::service_fault;
     step.reply.message = "the job was not prepared: see slurmd's log on this node";

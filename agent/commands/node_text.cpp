@@ -1,9 +1,9 @@
 #include "commands/node_text.hpp"
 
-#include "commands/table.hpp"
 #include "node/json.hpp"
 #include "ranges.hpp"
 #include "system/files.hpp"
+#include "table.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

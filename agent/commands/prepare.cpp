@@ -8,11 +8,11 @@
 #include "service/exchange.hpp"
 #include "spank/asking.hpp"
 #include "system/files.hpp"
+#include "system/host.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <memory>
-#include <unistd.h>
 
 namespace amd_gpu {
 namespace {
@@ -24,11 +24,6 @@ struct wish {
     std::string node;
     double seconds = 60;
 };
-
-std::string host_name() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? std::string(name) : std::string("localhost");
-}
 
 int prepare_here(const command_context& context, const wish& given) {
     const auto site = load_settings(context.configuration);
@@ -42,6 +37,8 @@ int prepare_here(const command_context& context, const wish& given) {
     request.by_hand = true;
     request.step = 0; // a step and not a prolog: it gets what the job was given before, when there is such a job
     request.node = given.node.empty() ? host_name() : given.node;
+    if (request.node.empty())
+        request.node = "localhost";
     request.limit_ms = static_cast<uint32_t>(given.seconds * 1000);
     if (!given.gpus.empty()) {
         request.gpus = parse_ranges(given.gpus);

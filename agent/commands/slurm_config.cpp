@@ -2,31 +2,26 @@
 #include "commands/commands.hpp"
 #include "commands/slurm_config_text.hpp"
 #include "discovery/discover.hpp"
+#include "system/hwloc.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <fmt/format.h>
-#include <hwloc.h>
 #include <memory>
 
 namespace amd_gpu {
 
 result<std::vector<slurm_core>> read_slurm_cores() {
-    hwloc_topology_t topology = nullptr;
-    if (::hwloc_topology_init(&topology) != 0)
-        return error{error_code::internal, "hwloc has no memory"};
-    const std::unique_ptr<hwloc_topology, decltype(&::hwloc_topology_destroy)> owner(topology,
-                                                                                     ::hwloc_topology_destroy);
     // Slurm counts the cores of the whole machine, also where this process may use only some.
-    if (::hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
-        ::hwloc_topology_load(topology) != 0)
-        return error{error_code::unsupported, "hwloc cannot read the topology of this machine"};
+    const auto loaded = load_topology();
+    if (!loaded)
+        return loaded.failure();
+    const hwloc_topology_t machine = loaded->get();
     std::vector<slurm_core> cores;
-    for (hwloc_obj_t core = nullptr;
-         (core = ::hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr;) {
-        const auto package = ::hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, core);
+    for (hwloc_obj_t core = nullptr; (core = ::hwloc_get_next_obj_by_type(machine, HWLOC_OBJ_CORE, core)) != nullptr;) {
+        const auto package = ::hwloc_get_ancestor_obj_by_type(machine, HWLOC_OBJ_PACKAGE, core);
         slurm_core one{package != nullptr ? package->logical_index : 0, {}};
         for (int cpu = -1; (cpu = ::hwloc_bitmap_next(core->cpuset, cpu)) >= 0;)
             one.cpus.push_back(static_cast<uint32_t>(cpu));

@@ -5,6 +5,7 @@
 #include "snapshot/collect.hpp"
 #include "snapshot/hide.hpp"
 #include "system/files.hpp"
+#include "system/host.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -14,7 +15,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace amd_gpu {
 namespace {
@@ -29,11 +29,6 @@ struct choices {
     bool hide_serials = false;
 };
 
-std::string host_name() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 /// What stands beside the files: where and when they were read, and what could not be.
 std::string manifest_of(const node_files& files, const settings& site, const choices& asked, std::time_t now) {
     using json = nlohmann::ordered_json;
@@ -44,9 +39,8 @@ std::string manifest_of(const node_files& files, const settings& site, const cho
     j["host"] = asked.hide_serials ? json(nullptr) : json(host_name());
     const auto kernel = read_line("/proc/sys/kernel/osrelease");
     j["kernel"] = kernel ? json(*kernel) : json(nullptr);
-    const auto slurm = read_slurm(site);
-    const bool known = slurm && slurm->settings.contains("SLURM_VERSION");
-    j["slurm"] = known ? json(slurm->settings.at("SLURM_VERSION")) : json(nullptr);
+    const auto slurm = slurm_release(site);
+    j["slurm"] = slurm ? json(*slurm) : json(nullptr);
     j["serials_hidden"] = asked.hide_serials;
     j["unreadable"] = json::array();
     for (const auto& one : files.unreadable)

@@ -2,6 +2,7 @@
 
 #include "discovery/compare.hpp"
 #include "system/files.hpp"
+#include "system/host.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,11 +11,6 @@
 
 namespace amd_gpu {
 namespace {
-
-std::string host_name() {
-    char name[256] = {};
-    return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
 
 std::string boot_id(const sysfs& where) {
     return read_line(where.proc + "/sys/kernel/random/boot_id").value_or("");

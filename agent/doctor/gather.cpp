@@ -5,12 +5,12 @@
 #include "ranges.hpp"
 #include "service/client.hpp"
 #include "system/files.hpp"
+#include "system/host.hpp"
 #include "system/process.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -102,18 +102,6 @@ std::vector<std::string> places_of(const plugin_line& line, const slurm_settings
     return places;
 }
 
-/// What Slurm calls this node: in a job it says so, elsewhere it is the host's name without the domain, if anything.
-std::string node_name() {
-    const char* told = std::getenv("SLURMD_NODENAME"); // NOLINT(concurrency-mt-unsafe): nothing here sets variables
-    if (told != nullptr)
-        return told;
-    std::array<char, HOST_NAME_MAX + 1> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0)
-        return "localhost";
-    const std::string name = host.data();
-    return name.substr(0, name.find('.'));
-}
-
 } // namespace
 
 result<slurm_facts> read_slurm(const settings& site) {
@@ -142,13 +130,21 @@ result<slurm_facts> read_slurm(const settings& site) {
             facts.plugin_built_for = plugin_version_in(*file);
     }
 
-    const std::string name = node_name();
+    const std::string name = slurm_node_name();
     if (const auto told = ask_scontrol(site, {"show", "node", name}))
         facts.this_node = slurm_node_in(*told);
     if (::geteuid() == 0 && facts.this_node)
         if (auto gpus = ask_slurmd(site, name, conf, deadline::in(call_limit)))
             facts.gpus = std::move(*gpus);
     return facts;
+}
+
+std::optional<std::string> slurm_release(const settings& site) {
+    const auto told = ask_scontrol(site, {"--version"}); // "slurm 23.02.7", "slurm-wlm 22.05.8"
+    if (!told)
+        return std::nullopt;
+    const auto text = trimmed(*told);
+    return std::string(text.substr(text.rfind(' ') + 1));
 }
 
 std::optional<bool> agent_answers(const settings& site) {

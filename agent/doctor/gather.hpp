@@ -29,6 +29,9 @@ struct slurm_facts {
 /// Asks Slurm and reads its files. Errors: scontrol is not there (not_found) or does not answer.
 result<slurm_facts> read_slurm(const settings& site);
 
+/// Slurm's release, "22.05.8", as scontrol tells it without asking the controller. Nothing when it does not run.
+std::optional<std::string> slurm_release(const settings& site);
+
 /// Whether the daemon answers its socket; asked as root only, else unknown.
 std::optional<bool> agent_answers(const settings& site);
 
