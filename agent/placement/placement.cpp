@@ -34,49 +34,38 @@ cpu_list closest_of(const share& gcds, const std::vector<cpu_list>& closest) {
     return cpus;
 }
 
-cpu_list common(cpu_list one, cpu_list other) {
-    std::sort(one.begin(), one.end());
-    std::sort(other.begin(), other.end());
+/// Of two ascending lists.
+cpu_list common(const cpu_list& one, const cpu_list& other) {
     cpu_list both;
     std::set_intersection(one.begin(), one.end(), other.begin(), other.end(), std::back_inserter(both));
     return both;
 }
 
-/// Which share each rank gets so that each is beside its own; nothing when that cannot be for all. First come the
-/// shares whose cores the rank has most of; a rank that finds them taken makes earlier ranks move on (augmenting
-/// paths in a bipartite graph).
+/// Which share each rank gets when each is to have one of those that it wishes for; nothing when that cannot be for
+/// all. A rank takes the first that is free; one that finds all taken makes earlier ranks move on (augmenting paths in
+/// a bipartite graph).
 class matching {
   public:
-    explicit matching(std::vector<std::vector<double>> overlap)
-        : overlap_(std::move(overlap))
-        , owner_(overlap_.size()) {}
+    /// By rank: the shares that it may have, the best first. There are as many shares as ranks.
+    explicit matching(std::vector<std::vector<std::size_t>> wishes)
+        : wishes_(std::move(wishes))
+        , owner_(wishes_.size()) {}
 
     std::optional<std::vector<std::size_t>> solve() {
-        for (std::size_t rank = 0; rank < overlap_.size(); ++rank) {
-            visited_.assign(overlap_.size(), false);
+        for (std::size_t rank = 0; rank < wishes_.size(); ++rank) {
+            visited_.assign(wishes_.size(), false);
             if (!take_free(rank) && !take_any(rank))
                 return std::nullopt;
         }
-        std::vector<std::size_t> share_of_rank(overlap_.size());
+        std::vector<std::size_t> share_of_rank(wishes_.size());
         for (std::size_t s = 0; s < owner_.size(); ++s)
             share_of_rank[*owner_[s]] = s;
         return share_of_rank;
     }
 
   private:
-    [[nodiscard]] std::vector<std::size_t> wishes(std::size_t rank) const {
-        std::vector<std::size_t> list;
-        for (std::size_t s = 0; s < overlap_.size(); ++s)
-            if (overlap_[rank][s] > 0)
-                list.push_back(s);
-        std::sort(list.begin(), list.end(), [&](auto a, auto b) {
-            return overlap_[rank][a] != overlap_[rank][b] ? overlap_[rank][a] > overlap_[rank][b] : a < b;
-        });
-        return list;
-    }
-
     bool take_free(std::size_t rank) {
-        for (const auto s : wishes(rank))
+        for (const auto s : wishes_[rank])
             if (!owner_[s]) {
                 owner_[s] = rank;
                 return true;
@@ -85,7 +74,7 @@ class matching {
     }
 
     bool take_any(std::size_t rank) {
-        for (const auto s : wishes(rank)) {
+        for (const auto s : wishes_[rank]) {
             if (visited_[s])
                 continue;
             visited_[s] = true;
@@ -97,7 +86,7 @@ class matching {
         return false;
     }
 
-    std::vector<std::vector<double>> overlap_;      // by rank and share: the part of the share's CPUs that the rank has
+    std::vector<std::vector<std::size_t>> wishes_;
     std::vector<std::optional<std::size_t>> owner_; // by share
     std::vector<bool> visited_;
 };
@@ -106,14 +95,20 @@ class matching {
 std::vector<share> follow_ranks(std::vector<share> shares, const placement_facts& facts) {
     if (facts.bound.size() != shares.size())
         return shares;
-    std::vector<std::vector<double>> overlap(shares.size());
-    for (const auto& gcds : shares) {
-        const auto closest = closest_of(gcds, facts.closest);
-        const auto most = static_cast<double>(std::max<std::size_t>(closest.size(), 1));
-        for (std::size_t rank = 0; rank < shares.size(); ++rank)
-            overlap[rank].push_back(static_cast<double>(common(facts.bound[rank], closest).size()) / most);
+    std::vector<cpu_list> closest;
+    for (const auto& gcds : shares)
+        closest.push_back(closest_of(gcds, facts.closest));
+    std::vector<std::vector<std::size_t>> wishes(shares.size());
+    for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+        std::vector<std::pair<double, std::size_t>> beside; // less the part of the share's CPUs that the rank has
+        for (std::size_t s = 0; s < shares.size(); ++s)
+            if (const auto both = common(facts.bound[rank], closest[s]).size(); both > 0)
+                beside.emplace_back(-static_cast<double>(both) / static_cast<double>(closest[s].size()), s);
+        std::sort(beside.begin(), beside.end());
+        for (const auto& [part, s] : beside)
+            wishes[rank].push_back(s);
     }
-    const auto chosen = matching(std::move(overlap)).solve();
+    const auto chosen = matching(std::move(wishes)).solve();
     if (!chosen)
         return shares;
     std::vector<share> moved;

@@ -20,7 +20,7 @@ struct placement_facts {
     /// The hardware threads of each GCD's closest L3, one entry a GCD; empty where that is not known.
     std::vector<cpu_list> closest;
     uint32_t ranks = 1;
-    /// Where Slurm put each rank; empty when it did not say.
+    /// Where Slurm put each rank, ascending; empty when it did not say.
     std::vector<cpu_list> bound;
     cpu_list usable; ///< the CPUs that the ranks may use, ascending
     /// The core of a hardware thread, as any number that its siblings share. Without one each thread is a core.
