@@ -60,7 +60,7 @@ unit_sources    := $(wildcard tests/unit/*.cpp)
 fuzz_sources    := $(wildcard tests/fuzz/*.cpp)
 
 sanitizer_hooks := $(if $(SANITIZE),$(build)/obj/tests/sanitizer_options.o)
-agent_libs      := -lhwloc -larchive -lfmt -lsystemd -ldl
+agent_libs      := -lhwloc -larchive -lcurl -lcrypto -lmount -lzstd -lz -lfmt -lsystemd -ldl
 plugin_libs     := -static-libstdc++ -static-libgcc
 
 programs        := $(build)/bin/amd-gpu-agent $(build)/bin/amd-gpu-probe
@@ -247,11 +247,11 @@ fuzz: $(fuzzers)
 		grep '^stat::number_of_executed_units' $$fuzzer.log; done
 
 # ---- packages ------------------------------------------------------------------------------------------------------
-build_packages := g++ libhwloc-dev libarchive-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libslurm-dev \
+build_packages := g++ libhwloc-dev libarchive-dev libfmt-dev libsystemd-dev libtomlplusplus-dev nlohmann-json3-dev libcli11-dev libcurl4-openssl-dev libssl-dev libmount-dev libzstd-dev zlib1g-dev libslurm-dev \
                   clang-19 lld-19 llvm-19 clang-tools-19
 # Slurm's AutoDetect=rsmi loads librocm_smi64.so by the name that only the development package has.
-run_packages   := librocm-smi64-1 librocm-smi-dev libamdhip64-5
-test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq rocm-smi rocminfo
+run_packages   := librocm-smi64-1 librocm-smi-dev libamdhip64-5 squashfs-tools
+test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq rocm-smi rocminfo python3-minimal nginx-light openssl minisign
 lint_packages  := clang-format-19 clang-tidy-19 libclang-rt-19-dev
 all_packages   := $(build_packages) $(run_packages) $(test_packages) $(lint_packages)
 missing_packages = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(all_packages) 2>/dev/null | \

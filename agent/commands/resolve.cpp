@@ -4,7 +4,7 @@
 
 #include "configuration/settings.hpp"
 #include "discovery/discover.hpp"
-#include "environment/catalogue.hpp"
+#include "environment/provider.hpp"
 #include "system/files.hpp"
 #include "target/match.hpp"
 
@@ -95,13 +95,18 @@ int run_resolve(const resolve_arguments& arguments, const std::string& configura
     if (!devices)
         return report(devices.failure());
 
-    const result<resolution> choice = resolve(*known, name, *devices);
+    const result<environment> definition = find_environment(*known, name);
+    if (!definition)
+        return report(definition.failure());
+    const auto variants = variants_of(*site, *definition, deadline::in(site->discovery_deadline), {});
+    if (!variants)
+        return report(variants.failure());
+    const result<resolution> choice = resolve(*definition, *variants, *devices);
     if (!choice) {
-        const int status = report(choice.failure());
-        return known->contains(name) ? exit_negative : status;
+        report(choice.failure());
+        return exit_negative;
     }
-    const environment& definition = known->at(name);
-    result<std::vector<edit>> edits = activation_edits(choice->chosen, definition);
+    result<std::vector<edit>> edits = activation_edits(choice->chosen, *definition);
     if (!edits)
         return report(edits.failure());
     for (edit& change : build_target_edits(*devices))
@@ -109,7 +114,7 @@ int run_resolve(const resolve_arguments& arguments, const std::string& configura
     if (arguments.as_json)
         print_json(*choice, *edits);
     else
-        print_text(*choice, definition, *edits);
+        print_text(*choice, *definition, *edits);
     return exit_ok;
 }
 

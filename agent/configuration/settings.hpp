@@ -62,7 +62,14 @@ struct settings {
     std::chrono::milliseconds probe_deadline{8000};
     // [environment]
     std::string environments_directory = "/etc/amd-gpu/environments.d";
-    std::string default_environment; ///< empty: none
+    std::string default_environment;                       ///< empty: none
+    std::string index = "/var/lib/amd-gpu-agent/variants"; ///< records of what has been realised for the site
+    /// The same of a user's own: "{home}" and "{user}" stand for the job's user. Empty: users have none.
+    std::string user_index = "{home}/.local/state/amd-gpu/variants";
+    // [cache]
+    std::string cache_directory = "/var/cache/amd-gpu-agent"; ///< of this node, on a local disk
+    uint64_t cache_limit = 64ULL << 30;                       ///< bytes of fetched software kept
+    std::string fetch_user = "nobody";                        ///< downloads run as
     // [job]
     mask_mode mask = mask_mode::rank;
     bind_mode bind = bind_mode::closest;

@@ -101,9 +101,9 @@ result<std::vector<edit>> activation_edits(const variant& chosen, const environm
     if (!file)
         return file.failure();
     std::vector<edit> edits;
-    if (!file->replace_defaults)
+    if (chosen.suggests_edits && !file->replace_defaults)
         edits = suggested_edits(chosen.path);
-    for (const std::vector<edit>& more : {file->edits, definition.edits})
+    for (const std::vector<edit>& more : {chosen.edits, file->edits, definition.edits})
         for (const edit& change : more)
             edits.push_back(expanded(change, chosen.path));
     return edits;

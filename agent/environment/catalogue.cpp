@@ -17,7 +17,9 @@ namespace amd_gpu {
 namespace {
 
 constexpr std::string_view suffix = ".toml";
-constexpr std::string_view keys[] = {"description", "provider", "path", "targets", "edits"};
+constexpr std::string_view keys[] = {"description", "provider", "path",   "targets", "prefer",
+                                     "edits",       "guix",     "bundle", "command"};
+constexpr std::string_view providers[] = {"prefix", "guix", "bundle", "command"};
 
 /// What the option env=NAME can say.
 bool is_environment_name(std::string_view name) {
@@ -64,6 +66,15 @@ void read_edits(const toml_entry& entry, std::vector<edit>& to, complaints& wron
     to = tables.edits();
 }
 
+void read_preference(const toml_entry& entry, preference& to, complaints& wrong) {
+    if (entry.value.text == "exact")
+        to = preference::exact;
+    else if (entry.value.text == "substitutable")
+        to = preference::substitutable;
+    else
+        wrong.add(entry.line, "prefer must be \"exact\" or \"substitutable\"");
+}
+
 void read_key(const toml_entry& entry, environment& to, complaints& wrong) {
     if (entry.key == "description")
         read_text(entry, to.description, wrong);
@@ -73,10 +84,44 @@ void read_key(const toml_entry& entry, environment& to, complaints& wrong) {
         read_text(entry, to.path, wrong);
     else if (entry.key == "targets")
         read_targets(entry, to.targets, wrong);
+    else if (entry.key == "prefer")
+        read_preference(entry, to.prefer, wrong);
     else if (entry.key == "edits")
         read_edits(entry, to.edits, wrong);
+    else if (entry.key == "guix")
+        read_source(entry, to.guix, wrong);
+    else if (entry.key == "bundle")
+        read_source(entry, to.bundle, wrong);
+    else if (entry.key == "command")
+        read_source(entry, to.program, wrong);
     else
         wrong.unknown(entry, "key", {std::begin(keys), std::end(keys)});
+}
+
+/// Whether the definition holds what its provider needs, and nothing that belongs to another.
+void check_provider(const toml_value& document, const environment& made, complaints& wrong) {
+    if (std::find(std::begin(providers), std::end(providers), made.provider) == std::end(providers)) {
+        nearest_name nearest(made.provider);
+        for (const std::string_view known : providers)
+            nearest.consider(known);
+        return wrong.add(document.find("provider")->line,
+                         "unknown provider " + quoted(made.provider) +
+                             (nearest.best() ? "; did you mean " + std::string(*nearest.best()) + "?"
+                                             : "; known: prefix, guix, bundle, command"));
+    }
+    for (const std::string_view other : {"guix", "bundle", "command", "path"}) {
+        const std::string_view of = other == "path" ? "prefix" : other;
+        const toml_entry* entry = document.find(other);
+        if (entry != nullptr && of != made.provider)
+            wrong.add(entry->line, std::string(other) + " is for provider = " + quoted(of) + ", which this is not");
+        if (entry == nullptr && of == made.provider)
+            wrong.add(0, of == "prefix" ? "path is missing; it looks like \"/opt/envs/" + made.name + "/{target}\""
+                                        : "the table [" + std::string(other) + "] is missing");
+    }
+    const toml_entry* path = document.find("path");
+    if (made.provider == "prefix" && path != nullptr && path->value.what == toml_value::kind::text)
+        if (const std::string mistake = prefix_path_mistake(path->value.text); !mistake.empty())
+            wrong.add(path->line, mistake);
 }
 
 } // namespace
@@ -109,15 +154,7 @@ result<environment> load_environment(const std::string& file) {
     for (const toml_entry& entry : document->table)
         read_key(entry, made, wrong);
 
-    const toml_entry* path = document->find("path");
-    const toml_entry* provider = document->find("provider");
-    if (made.provider != "prefix")
-        wrong.add(provider->line, "unknown provider " + quoted(made.provider) + "; known: prefix");
-    else if (path == nullptr)
-        wrong.add(0, "path is missing; it looks like \"/opt/envs/" + made.name + "/{target}\"");
-    else if (path->value.what == toml_value::kind::text)
-        if (const std::string mistake = prefix_path_mistake(path->value.text); !mistake.empty())
-            wrong.add(path->line, mistake);
+    check_provider(*document, made, wrong);
     if (!wrong.empty())
         return wrong.failure();
     return made;

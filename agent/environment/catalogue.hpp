@@ -1,7 +1,8 @@
 // The environments of a site, environments.d/NAME.toml, and the variants of them that exist.
 #pragma once
 
-#include "environment/edits.hpp"
+#include "environment/sources.hpp"
+#include "environment/variant.hpp"
 #include "target/match.hpp"
 
 #include <map>
@@ -10,6 +11,10 @@
 
 namespace amd_gpu {
 
+/// Which variant a job gets when both fit: one built for its very devices, or one built for its compiler's own choice
+/// of targets, which servers have and nobody needs to build.
+enum class preference { exact, substitutable };
+
 /// An environment as an administrator defined it.
 struct environment {
     std::string name; ///< the file's name without .toml; what env=NAME says
@@ -17,18 +22,18 @@ struct environment {
     std::string provider = "prefix";
     std::string path;               ///< prefix: a path with {target} in it, "/opt/envs/demo/{target}"
     std::vector<target_id> targets; ///< the targets to offer, sorted; empty: every known one that lies on disk
-    std::vector<edit> edits;        ///< the site's own, applied after the variant's; values may hold "${prefix}"
-    std::string file;               ///< where it was defined
+    preference prefer = preference::substitutable;
+    guix_source guix;
+    bundle_source bundle;
+    command_source program;
+    std::vector<edit> edits; ///< the site's own, applied after the variant's; values may hold "${prefix}"
+    std::string file;        ///< where it was defined
 };
 
-/// An environment built for one set of targets, lying on this node.
-struct variant {
-    std::string environment;
-    std::string provider;
-    std::vector<target_id> targets;
-    std::string path;
-
-    bool operator==(const variant&) const = default;
+/// A variant that was looked for, and why it cannot be used; empty when it can.
+struct variant_candidate {
+    variant found;
+    std::string unusable;
 };
 
 /// Environment name -> definition.
@@ -50,12 +55,16 @@ struct resolution {
     std::string explanation;
 };
 
-/// Chooses the variant of an environment for a set of devices. Usage errors, each one line that a user can act on: no
-/// such environment (with the nearest name), no variant for these devices (with those that there are), no device known.
-result<resolution> resolve(const catalogue& from, const std::string& name, const std::vector<target_id>& devices);
+/// The definition of that name. Error (usage), one line: there is none, with the nearest name.
+result<environment> find_environment(const catalogue& from, const std::string& name);
+/// Chooses among the variants of an environment for a set of devices. Usage errors, each one line that a user can act
+/// on: no variant for these devices (with those that there are), no device known.
+result<resolution> resolve(const environment& of, const std::vector<variant_candidate>& variants,
+                           const std::vector<target_id>& devices);
 
-/// The edits that put a variant to use: from its directories (bin, lib, share/man, lib/pkgconfig, lib/cmake, ...), from
-/// an activate.toml inside it, and from the definition, in this order. Errors (configuration): an activate.toml that is
+/// The edits that put a variant to use, once its files are local (its path says where): from its directories (bin, lib,
+/// share/man, lib/pkgconfig, lib/cmake, ...) unless its record says otherwise, from its record, from an activate.toml
+/// inside it, and from the definition, in this order. Errors (configuration): an activate.toml that is
 /// wrong, such as one that names a variable which may not be edited.
 result<std::vector<edit>> activation_edits(const variant& chosen, const environment& definition);
 

@@ -54,14 +54,20 @@ std::optional<target_id> target_of(std::string_view name) {
     return target ? std::optional(*target) : std::nullopt;
 }
 
-prefix_variant offered(const environment& of, const target_id& target, std::string path) {
+variant_candidate offered(const environment& of, const target_id& target, std::string path) {
     const bool exists = is_directory(path);
     std::string unusable;
     if (!exists)
         unusable = "no directory " + path;
     else if (path.find(':') != std::string::npos)
         unusable = "PATH cannot hold a ':', rename it to " + target.path_text();
-    return {{of.name, of.provider, {target}, std::move(path)}, std::move(unusable)};
+    variant_candidate one;
+    one.found.environment = of.name;
+    one.found.provider = of.provider;
+    one.found.targets = {target};
+    one.found.path = std::move(path);
+    one.unusable = std::move(unusable);
+    return one;
 }
 
 } // namespace
@@ -90,9 +96,9 @@ std::string prefix_path(const environment& of, const target_id& target) {
     return pattern(of.path).path(target.path_text());
 }
 
-std::vector<prefix_variant> prefix_variants(const environment& of) {
+std::vector<variant_candidate> prefix_variants(const environment& of) {
     const pattern where(of.path);
-    std::vector<prefix_variant> all;
+    std::vector<variant_candidate> all;
     if (!of.targets.empty()) {
         for (const target_id& target : of.targets) {
             const std::string usual = where.path(target.path_text());
@@ -113,11 +119,11 @@ std::vector<prefix_variant> prefix_variants(const environment& of) {
         }
     }
     // One variant a target: the usable one, where both names are there.
-    std::sort(all.begin(), all.end(), [](const prefix_variant& a, const prefix_variant& b) {
+    std::sort(all.begin(), all.end(), [](const variant_candidate& a, const variant_candidate& b) {
         return std::tuple(a.found.targets, !a.unusable.empty(), a.found.path) <
                std::tuple(b.found.targets, !b.unusable.empty(), b.found.path);
     });
-    const auto same = [](const prefix_variant& a, const prefix_variant& b) {
+    const auto same = [](const variant_candidate& a, const variant_candidate& b) {
         return a.found.targets == b.found.targets;
     };
     all.erase(std::unique(all.begin(), all.end(), same), all.end());

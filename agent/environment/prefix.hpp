@@ -6,12 +6,6 @@
 
 namespace amd_gpu {
 
-/// A variant that was looked for, and why it cannot be used; empty when it can.
-struct prefix_variant {
-    variant found;
-    std::string unusable;
-};
-
 /// What is wrong with the path of a definition; empty when nothing is. It must be absolute and hold {target} once;
 /// white space is refused because HIP programs fail in such directories, ':' because lists of directories are separated
 /// by it.
@@ -20,7 +14,7 @@ std::string prefix_path_mistake(std::string_view path);
 /// The variants of an environment. A directory may bear a target's name ("gfx90a") or its form for file names
 /// ("gfx90a-xnack_off"). One with a ':' in it is found, but unusable: no list of directories can hold it. Of the
 /// targets that the definition names, those that are missing are unusable. Sorted by target.
-std::vector<prefix_variant> prefix_variants(const environment& of);
+std::vector<variant_candidate> prefix_variants(const environment& of);
 
 /// Whether a directory is there, links followed.
 bool is_directory(const std::string& path);

@@ -37,36 +37,57 @@ std::string texts_of(const std::vector<target_id>& targets) {
     return fmt::format("{}", fmt::join(texts, ","));
 }
 
+/// The targets of the variants that servers have; of the others none, so that no device fits them.
+std::vector<std::vector<target_id>> only_substitutable(const std::vector<variant>& variants) {
+    std::vector<std::vector<target_id>> targets;
+    std::transform(variants.begin(), variants.end(), std::back_inserter(targets),
+                   [](const variant& one) { return one.substitutable ? one.targets : std::vector<target_id>(); });
+    return targets;
+}
+
+/// What a person can do who gets no variant for these devices.
+std::string remedy(const environment& of, const std::vector<target_id>& devices) {
+    std::set<std::string> processors;
+    for (const target_id& device : devices)
+        processors.insert(device.processor);
+    std::string hint = "ask for nodes whose GPUs it fits";
+    if (of.provider != "prefix")
+        hint += fmt::format(", or have it realised: amd-gpu-agent realise {} --targets {}", of.name,
+                            fmt::join(processors, ","));
+    else if (processors.size() == 1)
+        hint += ", or have it built in " + prefix_path(of, {.processor = *processors.begin()});
+    return hint;
+}
+
 error no_variant(const environment& of, const std::vector<target_id>& devices,
                  const std::vector<std::string>& rejected) {
-    const std::string there =
-        rejected.empty() ? "no directory matches " + of.path : fmt::format("{}", fmt::join(rejected, ", "));
-    std::string hint = "ask for nodes whose GPUs it fits";
-    const bool one_processor = std::all_of(devices.begin(), devices.end(), [&](const target_id& device) {
-        return device.processor == devices.front().processor;
-    });
-    if (one_processor)
-        hint += ", or have it built in " + prefix_path(of, {.processor = devices.front().processor});
-    return {error_code::usage,
-            fmt::format("environment {} has no variant for {}: {}; {}", of.name, texts_of(devices), there, hint)};
+    std::string there = fmt::format("{}", fmt::join(rejected, ", "));
+    if (rejected.empty())
+        there = of.provider == "prefix" ? "no directory matches " + of.path : "none has been realised";
+    return {error_code::usage, fmt::format("environment {} has no variant for {}: {}; {}", of.name, texts_of(devices),
+                                           there, remedy(of, devices))};
 }
 
 } // namespace
 
-result<resolution> resolve(const catalogue& from, const std::string& name, const std::vector<target_id>& devices) {
+result<environment> find_environment(const catalogue& from, const std::string& name) {
     const auto found = from.find(name);
     if (found == from.end())
         return unknown_environment(from, name);
-    const environment& of = found->second;
+    return found->second;
+}
+
+result<resolution> resolve(const environment& of, const std::vector<variant_candidate>& variants,
+                           const std::vector<target_id>& devices) {
     if (devices.empty())
-        return error{error_code::usage, "no GPU is known to choose a variant of " + name + " for"};
+        return error{error_code::usage, "no GPU is known to choose a variant of " + of.name + " for"};
     const std::set<target_id> sorted(devices.begin(), devices.end());
     const std::vector<target_id> distinct(sorted.begin(), sorted.end());
 
     resolution answer;
     std::vector<variant> usable;
     std::vector<std::vector<target_id>> candidates;
-    for (const prefix_variant& one : prefix_variants(of)) {
+    for (const variant_candidate& one : variants) {
         if (one.unusable.empty()) {
             usable.push_back(one.found);
             candidates.push_back(one.found.targets);
@@ -74,7 +95,14 @@ result<resolution> resolve(const catalogue& from, const std::string& name, const
             answer.rejected.push_back(fmt::format("{} ({})", texts_of(one.found.targets), one.unusable));
         }
     }
-    const best_match best = choose(candidates, distinct);
+    best_match best;
+    if (of.prefer == preference::substitutable)
+        best = choose(only_substitutable(usable), distinct);
+    if (!best.chosen)
+        best = choose(candidates, distinct);
+    else
+        best.rejected = choose(candidates, distinct).rejected;
+    std::erase_if(best.rejected, [&](const rejected_candidate& one) { return one.candidate == best.chosen; });
     for (const rejected_candidate& one : best.rejected)
         answer.rejected.push_back(fmt::format("{} ({})", texts_of(candidates[one.candidate]), one.reason));
     if (!best.chosen)

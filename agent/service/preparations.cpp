@@ -45,7 +45,7 @@ preparation failed_preparation(const char* what) {
 } // namespace
 
 preparation preparations::make(const preparation_request& request, const std::vector<granted_gcd>* granted, bool alone,
-                               const preparer::progress& say) {
+                               const progress& say) {
     const auto limit = request.limit_ms == 0 ? longest_preparation : std::chrono::milliseconds(request.limit_ms);
     preparation made;
     try {
@@ -90,7 +90,7 @@ bool preparations::alone(uint32_t job) const {
     });
 }
 
-preparation_reply preparations::answer(const preparation_request& request, const preparer::progress& say) {
+preparation_reply preparations::answer(const preparation_request& request, const progress& say) {
     std::unique_lock hold(lock_);
     if (!request.step && !request.node.empty())
         node_ = request.node;

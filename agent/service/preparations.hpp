@@ -20,7 +20,7 @@ class preparations {
 
     /// Answers a prolog (no step) or a step. A prolog makes its job's preparation; a step gets it. Where there is none
     /// (the option came with the step, or the agent was restarted) the step gets one of its own, for its own GPUs.
-    preparation_reply answer(const preparation_request& request, const preparer::progress& say);
+    preparation_reply answer(const preparation_request& request, const progress& say);
     /// Forgets a job that has ended.
     void release(uint32_t job);
     /// Counters, jobs and children that cannot be ended, as one JSON object.
@@ -43,7 +43,7 @@ class preparations {
 
     std::shared_ptr<entry> find_or_begin(const preparation_request& request, bool& begun);
     preparation make(const preparation_request& request, const std::vector<granted_gcd>* granted, bool alone,
-                     const preparer::progress& say);
+                     const progress& say);
     [[nodiscard]] bool alone(uint32_t job) const;
     void settle(const preparation_request& request, preparation& made);
     void tell_of_node_fault(const preparation_request& request, preparation& made);

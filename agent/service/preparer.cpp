@@ -145,23 +145,26 @@ work_counters preparer::counters() const {
 }
 
 result<std::shared_ptr<const preparer::activated>> preparer::activate(const std::string& environment,
-                                                                      const std::vector<target_id>& devices) {
+                                                                      const std::vector<target_id>& devices,
+                                                                      deadline until, const progress& say) {
     const auto definitions = load_catalogue(site_.environments_directory);
     if (!definitions)
         return definitions.failure();
-    const auto found = definitions->find(environment);
-    if (found == definitions->end())
-        return resolve(*definitions, environment, devices).failure(); // no name of ours, and nothing to remember
-    return activated_.get(environment + " " + targets_text(devices), state_of(found->second),
-                          [&]() -> result<activated> {
-                              auto choice = resolve(*definitions, environment, devices);
-                              if (!choice)
-                                  return choice.failure();
-                              auto edits = activation_edits(choice->chosen, definitions->at(environment));
-                              if (!edits)
-                                  return edits.failure();
-                              return activated{std::move(*choice), std::move(*edits)};
-                          });
+    const auto definition = find_environment(*definitions, environment);
+    if (!definition)
+        return definition.failure(); // nothing to remember
+    return activated_.get(environment + " " + targets_text(devices), state_of(*definition), [&]() -> result<activated> {
+        const auto variants = variants_of(site_, *definition, until, say);
+        if (!variants)
+            return variants.failure();
+        auto choice = resolve(*definition, *variants, devices);
+        if (!choice)
+            return choice.failure();
+        auto edits = activation_edits(choice->chosen, *definition);
+        if (!edits)
+            return edits.failure();
+        return activated{std::move(*choice), std::move(*edits)};
+    });
 }
 
 result<std::shared_ptr<const gres_devices>> preparer::slurm_gpus(const preparation_request& request, deadline until) {
@@ -290,7 +293,7 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
         if (devices.size() != bdfs.size())
             return ended(made, outcome::service_fault,
                          "the target of a GCD is unknown, so no environment can be chosen");
-        const auto active = activate(environment, devices);
+        const auto active = activate(environment, devices, until, say);
         if (!active) {
             const auto how = active.failure().code == error_code::usage ? outcome::job_fault : outcome::service_fault;
             return ended(made, how, active.failure().what);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "configuration/settings.hpp"
-#include "environment/catalogue.hpp"
+#include "environment/provider.hpp"
 #include "health/probe_rounds.hpp"
 #include "health/verdict.hpp"
 #include "node/node.hpp"
@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <set>
 
@@ -35,9 +34,6 @@ struct work_counters {
 
 class preparer {
   public:
-    /// `progress` texts tell a waiting user what is going on.
-    using progress = std::function<void(const std::string&)>;
-
     explicit preparer(const settings& site)
         : site_(site) {}
 
@@ -58,7 +54,8 @@ class preparer {
     };
 
     result<std::shared_ptr<const activated>> activate(const std::string& environment,
-                                                      const std::vector<target_id>& devices);
+                                                      const std::vector<target_id>& devices, deadline until,
+                                                      const progress& say);
     /// Slurm's GPUs on this node; asked for anew only when its configuration or the devices have changed.
     result<std::shared_ptr<const gres_devices>> slurm_gpus(const preparation_request& request, deadline until);
     /// Finds the job's GCDs. False: the preparation ends here, as `made` says.

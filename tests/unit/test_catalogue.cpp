@@ -24,6 +24,15 @@ target_id target(const std::string& text) {
     return *read;
 }
 
+variant variant_at(const std::string& environment, const std::string& name, const std::string& path) {
+    variant made;
+    made.environment = environment;
+    made.provider = "prefix";
+    made.targets = {target(name)};
+    made.path = path;
+    return made;
+}
+
 /// A site with one environment, demo, in a directory of its own.
 class site {
   public:
@@ -47,10 +56,11 @@ class site {
         std::vector<target_id> targets;
         for (const std::string& device : devices)
             targets.push_back(target(device));
-        return resolve(known(), "demo", targets);
+        const auto demo = find_environment(known(), "demo");
+        return demo ? resolve(*demo, prefix_variants(*demo), targets) : demo.failure();
     }
     [[nodiscard]] std::vector<std::string> edits(const std::string& name) const {
-        const variant chosen{"demo", "prefix", {target(name)}, path(name)};
+        const variant chosen = variant_at("demo", name, path(name));
         const result<std::vector<edit>> all = activation_edits(chosen, known().at("demo"));
         if (!all)
             return {all.failure().what};
@@ -186,7 +196,7 @@ TEST_CASE("variants are the directories named for a target", "[catalogue]") {
                      "gfx1030-xnack_on"});
     demo.directory.write("envs/demo/gfx1100", "a file");
     std::vector<std::string> found;
-    for (const prefix_variant& one : prefix_variants(demo.known().at("demo"))) {
+    for (const variant_candidate& one : prefix_variants(demo.known().at("demo"))) {
         CHECK(one.unusable.empty());
         CHECK(one.found.targets.size() == 1);
         CHECK(is_directory(one.found.path));
@@ -205,16 +215,16 @@ TEST_CASE("the target may be any part of a path", "[catalogue]") {
     environment of;
     of.name = "demo";
     of.path = directory.path() + "/a-{target}-z/rocm";
-    const std::vector<prefix_variant> found = prefix_variants(of);
+    const std::vector<variant_candidate> found = prefix_variants(of);
     REQUIRE(found.size() == 1);
-    CHECK(found[0].found == variant{"demo", "prefix", {target("gfx90a")}, directory.path() + "/a-gfx90a-z/rocm"});
+    CHECK(found[0].found == variant_at("demo", "gfx90a", directory.path() + "/a-gfx90a-z/rocm"));
 }
 
 TEST_CASE("the best variant is chosen and the others are explained", "[catalogue]") {
     const site demo({"gfx90a", "gfx942"});
     const result<resolution> choice = demo.resolved({"gfx90a:sramecc+", "gfx90a:sramecc+"});
     REQUIRE(choice);
-    CHECK(choice->chosen == variant{"demo", "prefix", {target("gfx90a")}, demo.path("gfx90a")});
+    CHECK(choice->chosen == variant_at("demo", "gfx90a", demo.path("gfx90a")));
     CHECK(choice->how == fit::any_mode);
     CHECK(choice->explanation == "gfx90a:sramecc+ <- variant gfx90a; rejected: gfx942 (processor differs)");
 
@@ -272,15 +282,15 @@ TEST_CASE("who gets no variant is told why and what to do, in one line", "[catal
     CHECK_THAT(empty.resolved({"gfx90a:sramecc+"}).failure().what,
                Contains("no directory matches " + empty.path("{target}")));
 
-    const result<resolution> typo = resolve(demo.known(), "dmeo", {target("gfx90a")});
+    const result<environment> typo = find_environment(demo.known(), "dmeo");
     REQUIRE_FALSE(typo);
     CHECK(typo.failure().code == error_code::usage);
     CHECK(typo.failure().what == "no environment \"dmeo\"; did you mean demo?");
-    CHECK(resolve(demo.known(), "unlike", {target("gfx90a")}).failure().what ==
+    CHECK(find_environment(demo.known(), "unlike").failure().what ==
           "no environment \"unlike\"; there are: demo");
-    CHECK_THAT(resolve({}, "demo", {target("gfx90a")}).failure().what, Contains("this site has defined none"));
-    CHECK_THAT(resolve(demo.known(), "demo", {}).failure().what, Contains("no GPU is known"));
-    const std::string hostile = resolve(demo.known(), std::string(10000, 'x') + "\n", {}).failure().what;
+    CHECK_THAT(find_environment({}, "demo").failure().what, Contains("this site has defined none"));
+    CHECK_THAT(resolve(demo.known().at("demo"), {}, {}).failure().what, Contains("no GPU is known"));
+    const std::string hostile = find_environment(demo.known(), std::string(10000, 'x') + "\n").failure().what;
     CHECK(hostile.size() < 300);
     CHECK(hostile.find('\n') == std::string::npos);
 }
@@ -319,7 +329,7 @@ TEST_CASE("an activate.toml is read strictly", "[catalogue]") {
     const site demo({"gfx90a/bin"});
     const auto with = [&](const std::string& content) {
         const std::string file = demo.directory.write("envs/demo/gfx90a/activate.toml", content);
-        const variant chosen{"demo", "prefix", {target("gfx90a")}, demo.path("gfx90a")};
+        const variant chosen = variant_at("demo", "gfx90a", demo.path("gfx90a"));
         const result<std::vector<edit>> all = activation_edits(chosen, demo.known().at("demo"));
         REQUIRE_FALSE(all);
         CHECK(all.failure().code == error_code::configuration);

@@ -1,0 +1,30 @@
+// Which provider answers for an environment.
+#include "environment/provider.hpp"
+
+#include "configuration/settings.hpp"
+#include "environment/prefix.hpp"
+
+namespace amd_gpu {
+
+result<std::vector<variant_candidate>> variants_of(const settings& /*site*/, const environment& of, deadline /*until*/,
+                                                   const progress& /*say*/) {
+    if (of.provider == "prefix")
+        return prefix_variants(of);
+    return error{error_code::unsupported, "the provider " + of.provider + " cannot be used yet"};
+}
+
+std::string_view name_of(realise_plan::need what) {
+    switch (what) {
+    case realise_plan::need::ready:
+        return "ready";
+    case realise_plan::need::fetch:
+        return "fetch";
+    case realise_plan::need::build:
+        return "build";
+    case realise_plan::need::unsupported:
+        break;
+    }
+    return "unsupported";
+}
+
+} // namespace amd_gpu
