@@ -45,6 +45,16 @@ std::vector<std::vector<target_id>> only_substitutable(const std::vector<variant
     return targets;
 }
 
+/// Takes the best of the variants that servers have, if one of them fits, in place of the best of all.
+void prefer_substitutable(best_match& best, const best_match& had) {
+    if (!had.chosen || had.chosen == best.chosen)
+        return;
+    std::erase_if(best.rejected, [&](const rejected_candidate& one) { return one.candidate == *had.chosen; });
+    best.rejected.push_back({*best.chosen, "the site prefers what servers have"});
+    best.chosen = had.chosen;
+    best.how = had.how;
+}
+
 /// What a person can do who gets no variant for these devices.
 std::string remedy(const environment& of, const std::vector<target_id>& devices) {
     std::set<std::string> processors;
@@ -95,14 +105,9 @@ result<resolution> resolve(const environment& of, const std::vector<variant_cand
             answer.rejected.push_back(fmt::format("{} ({})", texts_of(one.found.targets), one.unusable));
         }
     }
-    best_match best;
+    best_match best = choose(candidates, distinct);
     if (of.prefer == preference::substitutable)
-        best = choose(only_substitutable(usable), distinct);
-    if (!best.chosen)
-        best = choose(candidates, distinct);
-    else
-        best.rejected = choose(candidates, distinct).rejected;
-    std::erase_if(best.rejected, [&](const rejected_candidate& one) { return one.candidate == best.chosen; });
+        prefer_substitutable(best, choose(only_substitutable(usable), distinct));
     for (const rejected_candidate& one : best.rejected)
         answer.rejected.push_back(fmt::format("{} ({})", texts_of(candidates[one.candidate]), one.reason));
     if (!best.chosen)

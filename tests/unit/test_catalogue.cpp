@@ -128,7 +128,13 @@ TEST_CASE("mistakes in a definition are named with their line", "[catalogue]") {
     CHECK_THAT(mistakes("path = \"\""), Contains("path must be absolute"));
     CHECK(mistakes("path = 1") == ":1: path must be a text, not a whole number");
     CHECK(mistakes(good_path + "provder = \"prefix\"") == ":2: unknown key \"provder\"; did you mean provider?");
-    CHECK(mistakes(good_path + "provider = \"guix\"") == ":2: unknown provider \"guix\"; known: prefix");
+    CHECK(mistakes(good_path + "provider = \"giux\"") == ":2: unknown provider \"giux\"; did you mean guix?");
+    CHECK(mistakes(good_path + "provider = \"nix-flakes\"") ==
+          ":2: unknown provider \"nix-flakes\"; known: prefix, guix, bundle, command");
+    CHECK(mistakes("provider = \"guix\"") == ": the table [guix] is missing");
+    CHECK(mistakes(good_path + "[guix]\npackages = [\"hello\"]") ==
+          ":2: guix is for provider = \"guix\", which this is not");
+    CHECK_THAT(mistakes(good_path + "prefer = \"fast\""), Contains("\"exact\" or \"substitutable\""));
     CHECK(mistakes(good_path + "targets = [\"gfx90a\",\n\"gfx90b\"]") ==
           ":3: " + parse_target("gfx90b").failure().what);
     CHECK(mistakes(good_path + "targets = [\"gfx90a\", \"gfx90a\"]") == ":2: target gfx90a is named twice");
@@ -137,6 +143,68 @@ TEST_CASE("mistakes in a definition are named with their line", "[catalogue]") {
     CHECK_THAT(mistakes(good_path + "targets = [1]"), Contains("targets must hold texts"));
     CHECK_THAT(mistakes(good_path + "edits = 1"), Contains("edits must be a table"));
     CHECK_THAT(mistakes(good_path, "my env.toml"), Contains("the name of an environment"));
+}
+
+TEST_CASE("the sources of an environment are read by its provider", "[catalogue]") {
+    const temporary_directory directory;
+    const auto definition = [&](const std::string& content) {
+        const result<environment> read = load_environment(directory.write("e.toml", content));
+        if (!read)
+            FAIL(read.failure().what);
+        return *read;
+    };
+    const environment guix = definition("provider = \"guix\"\nprefer = \"exact\"\n[guix]\nmanifest = \"/m.scm\"\n"
+                                        "channels = \"/c.scm\"\ntune = \"znver3\"\n"
+                                        "substitute_urls = [\"https://a\", \"https://b\"]\n");
+    CHECK(guix.prefer == preference::exact);
+    CHECK(guix.guix == guix_source{"/m.scm", {}, "/c.scm", "znver3", {"https://a", "https://b"}});
+    CHECK(definition("provider = \"guix\"\n[guix]\npackages = [\"a\", \"b@1\"]\n").guix.packages.size() == 2);
+    const environment bundle =
+        definition("provider = \"bundle\"\n[bundle]\nurls = [\"https://a/x\"]\nkeys = [\"RWx\"]\n");
+    CHECK(bundle.bundle == bundle_source{{"https://a/x"}, {"RWx"}});
+    const environment command =
+        definition("provider = \"command\"\n[command]\nprogram = \"/x\"\narguments = [\"-v\"]\nuser = \"u\"\n");
+    CHECK(command.program == command_source{"/x", {"-v"}, "u"});
+}
+
+TEST_CASE("mistakes in sources are named with their line", "[catalogue]") {
+    const std::string guix = "provider = \"guix\"\n[guix]\n";
+    CHECK_THAT(mistakes(guix), Contains("either manifest"));
+    CHECK_THAT(mistakes(guix + "manifest = \"/m\"\npackages = [\"a\"]"), Contains("either manifest"));
+    CHECK_THAT(mistakes(guix + "manifest = \"m.scm\""), Contains(":3: manifest must be an absolute path"));
+    CHECK_THAT(mistakes(guix + "packages = [1]"), Contains("packages must be a list of texts"));
+    CHECK_THAT(mistakes(guix + "packages = [\"a\\nb\"]"), Contains("packages must be a list of texts"));
+    CHECK(mistakes(guix + "packages = [\"a\"]\nchanels = \"/c\"") ==
+          ":4: unknown key in [guix]: \"chanels\"; did you mean channels?");
+    const std::string bundle = "provider = \"bundle\"\n[bundle]\n";
+    CHECK_THAT(mistakes(bundle + "urls = [\"https://a\"]"), Contains("must hold keys"));
+    CHECK_THAT(mistakes(bundle + "keys = [\"RW\"]"), Contains("must hold urls"));
+    CHECK(mistakes(bundle + "keys = [\"RW\"]\nurls = [\"ftp://a\"]") == ":4: urls must begin with https:// or http://");
+    const std::string command = "provider = \"command\"\n[command]\n";
+    CHECK_THAT(mistakes(command), Contains("must hold program"));
+    CHECK_THAT(mistakes(command + "program = \"x\""), Contains("program must be an absolute path"));
+    CHECK_THAT(mistakes("provider = \"command\"\ncommand = 1"), Contains("command must be a table"));
+}
+
+TEST_CASE("a site chooses between built for these devices and built for its compiler's own choice", "[catalogue]") {
+    environment of;
+    of.name = "demo";
+    of.provider = "guix";
+    variant_candidate exact{variant_at("demo", "gfx90a", "/gnu/a"), ""};
+    variant_candidate wide{variant_at("demo", "gfx90a", "/gnu/b"), ""};
+    wide.found.targets = {target("gfx90a"), target("gfx942")};
+    wide.found.substitutable = true;
+    const std::vector<target_id> device{target("gfx90a:sramecc+:xnack-")};
+    CHECK(resolve(of, {exact, wide}, device)->chosen.path == "/gnu/b");
+    CHECK(resolve(of, {exact}, device)->chosen.path == "/gnu/a");
+    of.prefer = preference::exact;
+    const result<resolution> chosen = resolve(of, {exact, wide}, device);
+    CHECK(chosen->chosen.path == "/gnu/a");
+    CHECK(chosen->rejected.size() == 1);
+    of.prefer = preference::substitutable;
+    CHECK(resolve(of, {exact, wide}, device)->rejected.size() == 1);
+    const std::string none = resolve(of, {}, device).failure().what;
+    CHECK_THAT(none, Contains("none has been realised") && Contains("amd-gpu-agent realise demo --targets gfx90a"));
 }
 
 TEST_CASE("mistakes in edits are named with their line", "[catalogue]") {
@@ -286,8 +354,7 @@ TEST_CASE("who gets no variant is told why and what to do, in one line", "[catal
     REQUIRE_FALSE(typo);
     CHECK(typo.failure().code == error_code::usage);
     CHECK(typo.failure().what == "no environment \"dmeo\"; did you mean demo?");
-    CHECK(find_environment(demo.known(), "unlike").failure().what ==
-          "no environment \"unlike\"; there are: demo");
+    CHECK(find_environment(demo.known(), "unlike").failure().what == "no environment \"unlike\"; there are: demo");
     CHECK_THAT(find_environment({}, "demo").failure().what, Contains("this site has defined none"));
     CHECK_THAT(resolve(demo.known().at("demo"), {}, {}).failure().what, Contains("no GPU is known"));
     const std::string hostile = find_environment(demo.known(), std::string(10000, 'x') + "\n").failure().what;
