@@ -2,15 +2,28 @@
 #include "environment/provider.hpp"
 
 #include "configuration/settings.hpp"
+#include "environment/guix.hpp"
 #include "environment/prefix.hpp"
+#include "environment/variant_index.hpp"
 
 namespace amd_gpu {
 
-result<std::vector<variant_candidate>> variants_of(const settings& /*site*/, const environment& of, deadline /*until*/,
+result<std::vector<variant_candidate>> variants_of(const settings& site, const environment& of, deadline /*until*/,
                                                    const progress& /*say*/) {
     if (of.provider == "prefix")
         return prefix_variants(of);
+    if (of.provider == "guix" || of.provider == "command")
+        return indexed_variants(site, of);
     return error{error_code::unsupported, "the provider " + of.provider + " cannot be used yet"};
+}
+
+result<std::unique_ptr<realiser>> make_realiser(const settings& site, const environment& of) {
+    if (of.provider == "guix")
+        return guix_realiser(site, of);
+    if (of.provider == "prefix")
+        return error{error_code::unsupported, "environment " + of.name + " lies on disk: whatever is in " + of.path +
+                                                  " is used, and nothing has to be realised"};
+    return error{error_code::unsupported, "the provider " + of.provider + " cannot realise variants yet"};
 }
 
 std::string_view name_of(realise_plan::need what) {

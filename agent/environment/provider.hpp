@@ -57,4 +57,7 @@ class realiser {
                                     const progress& say) = 0;
 };
 
+/// What makes the variants of an environment. Error (unsupported): its provider makes none.
+result<std::unique_ptr<realiser>> make_realiser(const settings& site, const environment& of);
+
 } // namespace amd_gpu

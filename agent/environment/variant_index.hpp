@@ -15,7 +15,8 @@ struct settings;
 struct index_entry {
     std::string file;
     variant record;
-    std::string problem; ///< why the file counts for nothing; empty when it is good
+    std::string problem;     ///< why the file counts for nothing; empty when it is good
+    bool superseded = false; ///< a newer good one is for the same targets
 };
 
 /// Reads the records of one environment, or of all when `environment` is empty; sorted, newest first among equals. A
@@ -26,8 +27,20 @@ result<std::vector<index_entry>> read_index(const std::string& directory, const 
 /// Writes a record, in one step. Gives the file.
 result<std::string> add_to_index(const std::string& directory, const variant& record);
 
+/// Of each set of targets the newest good record, as candidates.
+std::vector<variant_candidate> candidates_of(const std::vector<index_entry>& entries);
+
+/// Why the files of a variant are not where its record says; empty when they are, or when they have yet to be fetched.
+std::string place_problem(const variant& what);
+
+/// The name of a record's file: targets, key and time of making; no two variants share one.
+std::string record_name(const variant& record);
+
 /// The variants of an environment of the site, from its index: of each set of targets the newest.
 result<std::vector<variant_candidate>> indexed_variants(const settings& site, const environment& of);
+
+/// Where a user's own index lies. Error (usage): the site lets users have none; (not_found): no such user.
+result<std::string> user_index_of(const settings& site, uid_t user);
 
 /// The variants of a user's own environment ("sha256:..."), read by a child that runs as this user, in the time that is
 /// left, and checked as what a stranger wrote. Errors (usage): the site lets users have none; the user has none.
