@@ -213,6 +213,13 @@ const std::vector<setting_row>& setting_rows() {
                               "how much fetched software is kept when no job uses it"),
         make<&s::fetch_user>("cache", "user", "text", 1, 32, "the unprivileged user that downloads run as"),
 
+        make<&s::guix_program>("guix", "program", "path", 1, longest_path,
+                               "program of GNU Guix that realises variants"),
+        make<&s::guix_user>("guix", "user", "text", 1, 32,
+                            "the unprivileged user that evaluates packages when root realises"),
+        make<&s::guix_silence>("guix", "silence", "seconds", 60, 864000,
+                               "how long a build may say nothing before it is given up"),
+
         make<&s::mask>("job", "mask", words<mask_mode>, 0, 0,
                        "which GCDs a task sees when the job does not say: its own, the job's, or what Slurm set"),
         make<&s::bind>(

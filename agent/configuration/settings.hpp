@@ -70,6 +70,10 @@ struct settings {
     std::string cache_directory = "/var/cache/amd-gpu-agent"; ///< of this node, on a local disk
     uint64_t cache_limit = 64ULL << 30;                       ///< bytes of fetched software kept
     std::string fetch_user = "nobody";                        ///< downloads run as
+    // [guix]
+    std::string guix_program = "/usr/bin/guix";
+    std::string guix_user = "nobody"; ///< evaluates for root
+    std::chrono::milliseconds guix_silence{6 * 3600 * 1000}; ///< after which a build is given up
     // [job]
     mask_mode mask = mask_mode::rank;
     bind_mode bind = bind_mode::closest;

@@ -195,7 +195,8 @@ std::string child_result::text() const {
     return "ended";
 }
 
-result<child_result> run(const command& what, deadline until, const std::function<void(std::string_view)>& on_line) {
+result<child_result> run(const command& what, deadline until, const std::function<void(std::string_view)>& on_line,
+                         const std::function<void(std::string_view)>& on_diagnostic) {
     auto out = make_pipe();
     auto err = make_pipe();
     auto failure = make_pipe();
@@ -243,7 +244,7 @@ result<child_result> run(const command& what, deadline until, const std::functio
     }
 
     collector standard_output(std::move(out->read), what.output_limit, on_line ? &on_line : nullptr);
-    collector standard_error(std::move(err->read), what.output_limit, nullptr);
+    collector standard_error(std::move(err->read), what.output_limit, on_diagnostic ? &on_diagnostic : nullptr);
     listen(standard_output, standard_error, exit_fd.get(), until);
 
     child_result ended;

@@ -46,11 +46,11 @@ struct child_result {
 };
 
 /// Runs a child to its end or to the deadline: then TERM, 200 ms later KILL to its process group, and after two more
-/// seconds it is abandoned. `on_line` sees every whole line of standard output as it comes. The child dies with its
-/// parent, has its own process group, /dev/null as standard input and no other descriptor of ours.
-/// Errors: the program cannot be started (not_found, permission).
-result<child_result> run(const command& what, deadline until,
-                         const std::function<void(std::string_view)>& on_line = {});
+/// seconds it is abandoned. `on_line` sees every whole line of standard output as it comes, `on_diagnostic` those of
+/// standard error. The child dies with its parent, has its own process group, /dev/null as standard input and no other
+/// descriptor of ours. Errors: the program cannot be started (not_found, permission).
+result<child_result> run(const command& what, deadline until, const std::function<void(std::string_view)>& on_line = {},
+                         const std::function<void(std::string_view)>& on_diagnostic = {});
 
 /// Children that were abandoned and still exist, each as "pid state wchan".
 std::vector<std::string> abandoned_children();
