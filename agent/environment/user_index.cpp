@@ -88,7 +88,7 @@ result<std::vector<variant_candidate>> user_variants(const settings& site, uid_t
     if (::geteuid() == 0)
         reader.as = *as;
     reader.output_limit = most_records * (longest_record / 16);
-    const result<child_result> child = run(reader, until.within(longest_reading));
+    const result<child_result> child = run(reader, until.at_most(longest_reading));
     if (!child)
         return child.failure();
     const std::string place = "your index of environments, " + *directory;
