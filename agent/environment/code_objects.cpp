@@ -228,7 +228,10 @@ void read_code_object(const elf_identity& identity, embedded_code& to) {
             target.xnack = mode_of(identity.flags >> 8U & 3U);
             target.sramecc = mode_of(identity.flags >> 10U & 3U);
         }
-        part.targets.push_back(std::move(target));
+        if (parse_target(target.text()))
+            part.targets.push_back(std::move(target));
+        else // a mode of a feature that the processor does not have
+            part.unknown.push_back(target.text());
     }
     to.parts.push_back(std::move(part));
 }

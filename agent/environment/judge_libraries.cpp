@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <map>
+#include <tuple>
 
 namespace amd_gpu {
 
@@ -177,8 +178,9 @@ std::vector<library_finding> judge_libraries(const std::vector<library_file>& fi
     for (const library_file& file : files)
         if (file.linked)
             links.judge(file, found);
-    std::stable_sort(found.begin(), found.end(),
-                     [](const library_finding& a, const library_finding& b) { return a.fault && !b.fault; });
+    std::sort(found.begin(), found.end(), [](const library_finding& a, const library_finding& b) {
+        return std::tie(b.fault, a.text) < std::tie(a.fault, b.text);
+    });
     return found;
 }
 

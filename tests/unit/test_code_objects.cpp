@@ -238,6 +238,7 @@ TEST_CASE("code objects of other kinds are not guessed at", "[code]") {
     CHECK(texts(with(1, 0x036).all()) == strings{"gfx1030"});
     // a processor that is not known, and generic code of a version that nothing can run
     CHECK(with(4, 0x0fe).all().unknown == strings{"processor 0xfe"});
+    CHECK(with(4, 0x336).all().unknown == strings{"gfx1030:xnack+"});
     CHECK(with(4, 0x05f).all().unknown == strings{"gfx9-4-generic of version 0"});
     CHECK(texts(with(4, 0x0100055f).all()) == strings{"gfx9-4-generic"});
     // version 2 keeps its target elsewhere
