@@ -30,9 +30,12 @@ constexpr auto longest_pinning = 10s;
 /// Once an image is local it is mounted even if whoever asked has given up: the next one finds it.
 constexpr auto time_to_mount = 30s;
 
-/// Sets the time of the last use.
+/// Sets the time of the last use. The time that the kernel sets by itself is only as fine as its clock's ticks.
 void touch(const std::string& image) {
-    ::utimensat(AT_FDCWD, image.c_str(), nullptr, 0);
+    timespec times[2]{};
+    times[0].tv_nsec = UTIME_OMIT;
+    if (::clock_gettime(CLOCK_REALTIME, &times[1]) == 0)
+        ::utimensat(AT_FDCWD, image.c_str(), times, AT_SYMLINK_NOFOLLOW);
 }
 
 bool exists(const std::string& path) {

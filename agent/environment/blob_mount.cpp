@@ -5,10 +5,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <libmount/libmount.h>
 #include <linux/magic.h>
 #include <memory>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -121,6 +123,15 @@ std::vector<mount_entry> mounts_in(std::string_view mountinfo, const std::string
 }
 
 int mount_blob_child(const std::string& image, const std::string& directory) {
+    // The agent that started another child like this one may have been killed a moment ago, and its lock with it, while
+    // that child is still at work.
+    const unique_fd file(::open(image.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    if (!file || ::flock(file.get(), LOCK_EX) != 0) {
+        fmt::print(stderr, "{}\n", std::strerror(errno));
+        return failed;
+    }
+    if (is_mounted(directory))
+        return done;
     const std::unique_ptr<libmnt_context, void (*)(libmnt_context*)> context(::mnt_new_context(), ::mnt_free_context);
     // No helper program, and no entry in a table of user space: the kernel's own is the truth.
     if (!context || ::mnt_context_disable_helpers(context.get(), 1) != 0 ||

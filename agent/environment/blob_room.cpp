@@ -115,12 +115,14 @@ status remove_and_allocate(const blob_place& place, const settings& site, const 
     }
 }
 
-/// Drops the pins of jobs that the controller says are over. True: there were some.
-bool drop_ended(const blob_place& place, const settings& site, deadline until) {
+/// Drops the pins of jobs that the controller says are over, but those of this image. True: there were some.
+bool drop_ended(const blob_place& place, const settings& site, const std::string& but, deadline until) {
     std::map<uint32_t, bool> ended;
     bool any = false;
     const slurm_control slurm(site, "");
     for (const blob_pin& pin : read_pins(place)) {
+        if (pin.sha256 == but)
+            continue;
         if (!ended.contains(pin.job)) {
             if (until.passed())
                 break;
@@ -223,7 +225,8 @@ status make_room(const blob_place& place, const settings& site, const blob_sourc
             made = remove_and_allocate(place, site, what, until, say);
         }
         // The controller is asked only when there is no other way, and never while others wait for the lock.
-        if (made || made.failure().code != error_code::internal || again || !drop_ended(place, site, until))
+        if (made || made.failure().code != error_code::internal || again ||
+            !drop_ended(place, site, what.sha256, until))
             break;
     }
     if (made)
