@@ -7,6 +7,7 @@
 #include "environment/blob_pins.hpp"
 #include "environment/blob_place.hpp"
 #include "environment/blob_room.hpp"
+#include "environment/bundle_download.hpp"
 #include "environment/variant.hpp"
 #include "system/files.hpp"
 
@@ -185,6 +186,10 @@ status blob_cache::state::make_local(const blob_place& where, const blob_source&
 blob_cache::blob_cache(const settings& site, blob_fetcher fetch)
     : state_(new state{site, std::move(fetch), {}, {}, {}, {}, 0, false}) {}
 
+blob_cache::blob_cache(const settings& site)
+    : blob_cache(site, [&site](const blob_source& what, const std::string& partial, deadline until,
+                               const progress& say) { return download_blob(site, what, partial, until, say); }) {}
+
 blob_cache::~blob_cache() {
     state_->stop = true;
     std::unique_lock guard(state_->lock);
@@ -192,6 +197,8 @@ blob_cache::~blob_cache() {
 }
 
 status blob_cache::recover(deadline until) {
+    if (!exists(state_->site.cache_directory))
+        return success();
     const auto place = state_->opened();
     if (!place)
         return place.failure();

@@ -34,14 +34,16 @@ class blob_cache {
   public:
     /// `site` must outlive it. Touches nothing yet.
     blob_cache(const settings& site, blob_fetcher fetch);
+    /// The same, with images from web servers.
+    explicit blob_cache(const settings& site);
     blob_cache(const blob_cache&) = delete;
     blob_cache& operator=(const blob_cache&) = delete;
     /// Ends checks that still run and waits for fetches until their deadline. Mounts and pins stay.
     ~blob_cache();
 
-    /// Cleans up after an agent that ended, at start: drops pins of earlier boots, partial files that no job waits for
-    /// and mounts without an image. Errors (configuration): the directory is no place for a cache: on a network file
-    /// system, in /run, or others may write into it.
+    /// Cleans up after an agent that ended, at start, if there ever was a cache: drops pins of earlier boots, partial
+    /// files that no job waits for and mounts without an image. Errors (configuration): the directory is no place for a
+    /// cache: on a network file system, in /run, or others may write into it.
     status recover(deadline until);
     /// Makes an image local, mounts it and keeps it for a job, until release(), also when this fails. Gives the
     /// directory where it is mounted. However many jobs ask, it is fetched once and mounted once. Errors, none of them
