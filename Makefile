@@ -187,8 +187,9 @@ demo check: have-deps
 	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts
 	@tests/$(if $(filter demo,$@),demo/demo,run) $(build)
 
-# The long parts: the unit and simulated-node tests under the sanitizers, and some minutes of fuzzing.
+# The long parts: tests that take minutes, the unit and simulated-node tests under the sanitizers, and some minutes of fuzzing.
 check-long: check
+	@$(unit_tests) '[long]'
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined sanitized
 	@$(MAKE) --no-print-directory SANITIZE=thread sanitized
 	@$(MAKE) --no-print-directory fuzz
