@@ -17,6 +17,13 @@ std::string without_links(const std::string& path) {
     return real ? std::string(real.get()) : path;
 }
 
+std::string list_of(const std::vector<std::string>& elements) {
+    std::string text;
+    for (const auto& element : elements)
+        text += (text.empty() ? "" : ":") + element;
+    return text;
+}
+
 } // namespace
 
 bool holds_rocm(const std::string& directory) {
@@ -49,40 +56,46 @@ std::vector<std::string> elements_of(std::string_view list) {
     return elements;
 }
 
-std::string with_foreign_last(std::string_view list, const std::function<bool(const std::string&)>& own,
-                              const std::function<bool(const std::string&)>& foreign) {
-    const auto elements = elements_of(list);
+std::string look_at_libraries(const std::vector<std::string>& directories, const std::string& variant) {
+    const std::string home = without_links(variant);
+    std::string places;
+    for (const auto& directory : directories) {
+        auto place = library_place::other;
+        if (lies_below(directory, variant) || lies_below(without_links(directory), home))
+            place = library_place::own;
+        else if (holds_rocm(directory))
+            place = library_place::foreign;
+        places += static_cast<char>(place);
+    }
+    return places;
+}
+
+std::string with_foreign_last(const std::vector<std::string>& directories, std::string_view places) {
+    const auto is = [&](std::size_t i, library_place place) {
+        return i < places.size() && places[i] == static_cast<char>(place);
+    };
     // Behind the last of the environment's own, so that it overtakes none of them.
     std::optional<std::size_t> last_own;
-    for (std::size_t i = 0; i < elements.size(); ++i)
-        if (own(elements[i]))
+    for (std::size_t i = 0; i < directories.size(); ++i)
+        if (is(i, library_place::own))
             last_own = i;
     std::vector<std::string> kept;
     std::vector<std::string> moved;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-        if (!foreign(elements[i]) || (last_own && i > *last_own))
-            kept.push_back(elements[i]);
+    for (std::size_t i = 0; i < directories.size(); ++i) {
+        if (!is(i, library_place::foreign) || (last_own && i > *last_own))
+            kept.push_back(directories[i]);
         else if (last_own)
-            moved.push_back(elements[i]);
+            moved.push_back(directories[i]);
         if (i == last_own)
             kept.insert(kept.end(), moved.begin(), moved.end());
     }
-    std::string text;
-    for (const auto& element : kept)
-        text += (text.empty() ? "" : ":") + element;
-    return text;
+    return list_of(kept);
 }
 
-library_places look_at_libraries(std::string_view list, const std::string& variant) {
-    const std::string home = without_links(variant);
-    library_places places;
-    for (const auto& element : elements_of(list)) {
-        if (lies_below(element, variant) || lies_below(without_links(element), home))
-            places.own.push_back(element);
-        else if (holds_rocm(element))
-            places.foreign.push_back(element);
-    }
-    return places;
+std::string without_below(std::string_view list, std::string_view directory) {
+    auto elements = elements_of(list);
+    std::erase_if(elements, [&](const std::string& element) { return lies_below(element, directory); });
+    return list_of(elements);
 }
 
 } // namespace amd_gpu

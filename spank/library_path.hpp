@@ -2,7 +2,6 @@
 // another ROCm in it would be loaded instead. Pure, but for the look into directories.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,18 +18,18 @@ bool lies_below(std::string_view path, std::string_view directory);
 /// The elements of a list of directories, without empty ones.
 std::vector<std::string> elements_of(std::string_view list);
 
-/// LD_LIBRARY_PATH with the directories of other ROCms (`foreign`) behind those of the environment (`own`). Where the
-/// environment has none in it, its software is found by run paths, which every element precedes: foreign ones are left
-/// out. All others keep their order.
-std::string with_foreign_last(std::string_view list, const std::function<bool(const std::string&)>& own,
-                              const std::function<bool(const std::string&)>& foreign);
+/// What a directory of LD_LIBRARY_PATH is to the environment, as the letter that travels from the process that looked.
+enum class library_place : char { other = '-', own = 'o', foreign = 'f' };
 
-/// Which elements of a list are the environment's own and which are another ROCm's, each told by its text.
-struct library_places {
-    std::vector<std::string> own;
-    std::vector<std::string> foreign;
-};
-/// Looks at the directories themselves; the caller bounds the time. `variant` is where the environment lies.
-library_places look_at_libraries(std::string_view list, const std::string& variant);
+/// Looks at each directory; the caller bounds the time. `variant` is where the environment lies. Gives one letter each.
+std::string look_at_libraries(const std::vector<std::string>& directories, const std::string& variant);
+
+/// LD_LIBRARY_PATH with the directories of other ROCms behind those of the environment. Where the environment has none
+/// in it, its software is found by run paths, which every element precedes: foreign ones are left out. All others keep
+/// their order. `places` are the letters for these directories.
+std::string with_foreign_last(const std::vector<std::string>& directories, std::string_view places);
+
+/// What is left of a list when everything below a directory is taken out of it.
+std::string without_below(std::string_view list, std::string_view directory);
 
 } // namespace amd_gpu

@@ -6,6 +6,7 @@
 #include "placement/visibility.hpp"
 #include "ranges.hpp"
 #include "service/client.hpp"
+#include "spank/activate.hpp"
 #include "spank/asking.hpp"
 #include "spank/binding.hpp"
 #include "spank/placing.hpp"
@@ -29,6 +30,7 @@ struct fetched {
     preparation_reply reply;
     std::string bad_option;             ///< the option's own mistake, when it slipped past the check at submit
     std::vector<granted_gcd> step_gcds; ///< those that the step's device cgroup lets through
+    first_task libraries;               ///< whether the tasks' program gets the environment's
 };
 fetched step;
 
@@ -197,6 +199,35 @@ bool user_binds(spank_t spank) {
     ::_exit(1);
 }
 
+/// Applies the reply's edits and the task's own, and sees to it that the environment is what the program will get. What
+/// a user should know goes into `lines`; a fault ends the task.
+void change_environment(spank_t spank, task_place place, const std::vector<edit>& own,
+                        std::vector<std::string>& lines) {
+    const bool first = place.local_id == 0;
+    const auto variant = variant_in(step.reply.edits);
+    const auto value = [&](const std::string& name) { return task_variable(spank, name); };
+    std::vector<edit> edits;
+    if (variant)
+        edits = leaving_edits(step.reply.edits, value(variant_variable).value_or(""), value);
+    edits.insert(edits.end(), step.reply.edits.begin(), step.reply.edits.end());
+    edits.insert(edits.end(), own.begin(), own.end());
+    for (const auto& name : apply_to_task(spank, edits))
+        if (first)
+            lines.push_back("the variable " + name + " could not be changed; its value would be too long");
+    if (variant) {
+        const activation_wish wish{state().settings.libraries, !state().option->environment.empty(), first};
+        const auto done = finish_activation(spank, *variant, wish, step.libraries);
+        if (first && state().option->verbose)
+            lines.insert(lines.end(), done.details.begin(), done.details.end());
+        if (first)
+            lines.insert(lines.end(), done.lines.begin(), done.lines.end());
+        if (!done.fault.empty())
+            end_task(place, done.fault);
+    }
+    if (const auto why = too_large(spank); !why.empty())
+        end_task(place, why);
+}
+
 } // namespace
 
 int step_option(const char* value) {
@@ -242,6 +273,7 @@ int step_post_option(spank_t spank) {
         asked.slurm_conf = conf;
     asked.attach_only = true;
     step.reply = ask_agent();
+    step.libraries.share();
     return 0;
 }
 
@@ -307,13 +339,9 @@ int task_start(spank_t spank) {
     if (!mask && reply.mask != "none" && first)
         lines.emplace_back(
             "no mask can be set: the GPUs have no unique ids, and only some of the others can be opened");
-    auto edits = reply.edits;
     const auto own =
         task_edits(mine, mask, [&](const std::string& name) { return task_variable(spank, name).has_value(); });
-    edits.insert(edits.end(), own.begin(), own.end());
-    for (const auto& name : apply_to_task(spank, edits))
-        if (first)
-            lines.push_back("the variable " + name + " could not be changed; its value would be too long");
+    change_environment(spank, place, own, lines);
 
     const bool bound = !what.binds || row.cpus.empty() || bind_to(row.cpus);
     if (state().option->verbose) {

@@ -12,9 +12,10 @@ namespace {
 
 std::string rearranged(const std::string& list, const std::set<std::string>& own,
                        const std::set<std::string>& foreign) {
-    return with_foreign_last(
-        list, [&](const std::string& one) { return own.contains(one); },
-        [&](const std::string& one) { return foreign.contains(one); });
+    std::string places;
+    for (const auto& one : elements_of(list))
+        places += own.contains(one) ? 'o' : foreign.contains(one) ? 'f' : '-';
+    return with_foreign_last(elements_of(list), places);
 }
 
 std::string as_it_is(const std::string& path) {
@@ -59,14 +60,22 @@ TEST_CASE("directories are the environment's, another ROCm's, or neither", "[lib
     at.write("cray/libsci.so", "");
     std::filesystem::create_symlink(at.path() + "/env", at.path() + "/link");
     const auto in = [&](const char* name) { return at.path() + name; };
-    const auto places = look_at_libraries(in("/rocm/lib:") + in("/env/lib:") + in("/cray:") + in("/nowhere:") +
-                                              in("/link/lib:") + in("/hsa:") + in("/smi:") + in("/comgr"),
+    const auto places = look_at_libraries({in("/rocm/lib"), in("/env/lib"), in("/cray"), in("/nowhere"),
+                                           in("/link/lib"), in("/hsa"), in("/smi"), in("/comgr")},
                                           in("/link"));
-    CHECK(places.own == std::vector<std::string>{in("/env/lib"), in("/link/lib")});
-    CHECK(places.foreign == std::vector<std::string>{in("/rocm/lib"), in("/hsa"), in("/smi"), in("/comgr")});
+    CHECK(places == "fo--offf");
     CHECK(lies_below("/a/b", "/a"));
     CHECK(lies_below("/a", "/a/"));
     CHECK_FALSE(lies_below("/ab", "/a"));
+}
+
+TEST_CASE("an environment that was left is taken out of a list", "[libraries][case:SPK-10]") {
+    CHECK(without_below("/env/a/bin:/usr/bin::/env/a:/env/ab/bin", "/env/a") == "/usr/bin:/env/ab/bin");
+    CHECK(without_below("", "/env/a").empty());
+}
+
+TEST_CASE("what cannot be looked at stays where it is", "[libraries]") {
+    CHECK(with_foreign_last({"/a", "/b"}, "") == "/a:/b");
 }
 
 TEST_CASE("the loader's list is read", "[libraries]") {
