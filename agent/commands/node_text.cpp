@@ -4,6 +4,7 @@
 #include "ranges.hpp"
 #include "system/files.hpp"
 #include "table.hpp"
+#include "target/spelling.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -19,14 +20,6 @@ constexpr std::size_t most_in_matrix = 16;
 template<typename T>
 std::string text_or_unknown(const std::optional<T>& fact) {
     return fact ? fmt::format("{}", *fact) : unknown;
-}
-
-/// What the driver calls a GPU may hold any byte, also those that a terminal obeys.
-std::string printable(std::string text) {
-    for (char& letter : text)
-        if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f')
-            letter = '?';
-    return text;
 }
 
 std::string memory_of(const gcd& g) {

@@ -35,12 +35,6 @@ std::optional<std::string> string(const json& object, const char* name) {
     return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
 }
 
-/// The last line of what a process printed: where a library says why it aborted.
-std::string last_line(std::string_view text) {
-    text = trimmed(text);
-    return std::string(text.substr(text.rfind('\n') + 1, 200));
-}
-
 smi_answer ask_once(const std::vector<std::string>& reader, deadline until) {
     // A clean environment: no LD_LIBRARY_PATH, LD_PRELOAD or RSMI_* of whoever started us reaches the library.
     const auto child = run({reader, {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"}, std::nullopt}, until);
@@ -51,7 +45,7 @@ smi_answer ask_once(const std::vector<std::string>& reader, deadline until) {
     case child_result::ending::abandoned:
         return error{error_code::timed_out, "rocm_smi did not answer in time: the reader " + child->text()};
     case child_result::ending::signalled: {
-        const auto said = last_line(child->diagnostics);
+        const auto said = child->last_words();
         return error{error_code::peer,
                      "rocm_smi ended its process: the reader " + child->text() + (said.empty() ? "" : ": " + said)};
     }

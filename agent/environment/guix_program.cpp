@@ -3,11 +3,9 @@
 #include "environment/guix_text.hpp"
 #include "system/files.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,17 +25,6 @@ bool is_event(std::string_view line) {
         if (line.starts_with(start))
             return true;
     return false;
-}
-
-result<std::string> home_of(uid_t user) {
-    std::array<char, 16384> buffer{};
-    passwd entry{};
-    passwd* found = nullptr;
-    if (const int problem = ::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found); problem != 0)
-        return system_error(problem, fmt::format("looking up uid {}", user));
-    if (found == nullptr)
-        return error{error_code::not_found, fmt::format("there is no user with uid {}", user)};
-    return std::string(found->pw_dir);
 }
 
 } // namespace
@@ -95,11 +82,11 @@ result<guix_answer> guix_program::run_plainly(const std::vector<std::string>& ar
 }
 
 result<guix_answer> guix_program::run(command what, deadline until, const progress& say) const {
-    const result<std::string> home = home_of(what.as ? what.as->uid : ::geteuid());
-    if (!home)
-        return home.failure();
+    const result<account> user = account_of(what.as ? what.as->uid : ::geteuid());
+    if (!user)
+        return user.failure();
     // LC_ALL because we read what it prints.
-    what.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + *home, "LC_ALL=C"};
+    what.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + user->home, "LC_ALL=C"};
     for (const char* name : handed_down)
         if (const char* value = ::secure_getenv(name); value != nullptr)
             what.environment.push_back(std::string(name) + "=" + value);

@@ -2,6 +2,7 @@
 #include "environment/provider.hpp"
 
 #include "configuration/settings.hpp"
+#include "environment/command_provider.hpp"
 #include "environment/guix.hpp"
 #include "environment/prefix.hpp"
 #include "environment/variant_index.hpp"
@@ -20,6 +21,8 @@ result<std::vector<variant_candidate>> variants_of(const settings& site, const e
 result<std::unique_ptr<realiser>> make_realiser(const settings& site, const environment& of) {
     if (of.provider == "guix")
         return guix_realiser(site, of);
+    if (of.provider == "command")
+        return command_realiser(site, of);
     if (of.provider == "prefix")
         return error{error_code::unsupported, "environment " + of.name + " lies on disk: whatever is in " + of.path +
                                                   " is used, and nothing has to be realised"};

@@ -5,11 +5,8 @@
 #include "system/files.hpp"
 #include "system/process.hpp"
 
-#include <array>
-#include <cerrno>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <pwd.h>
 #include <unistd.h>
 
 namespace amd_gpu {
@@ -20,22 +17,6 @@ using nlohmann::json;
 
 constexpr std::size_t most_records = 64; // of one environment of one user
 constexpr auto longest_reading = std::chrono::seconds(5);
-
-struct account {
-    std::string name;
-    std::string home;
-};
-
-result<account> account_of(uid_t user) {
-    std::array<char, 16384> buffer{};
-    passwd entry{};
-    passwd* found = nullptr;
-    if (const int problem = ::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found); problem != 0)
-        return system_error(problem, fmt::format("looking up uid {}", user));
-    if (found == nullptr)
-        return error{error_code::not_found, fmt::format("there is no user with uid {}", user)};
-    return account{found->pw_name, found->pw_dir};
-}
 
 std::string replaced(std::string text, std::string_view what, const std::string& by) {
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
@@ -100,9 +81,6 @@ result<std::vector<variant_candidate>> user_variants(const settings& site, uid_t
     if (!answer.is_array() || answer.size() > most_records)
         return error{error_code::usage,
                      fmt::format("{} holds more than {} variants of this file", place, most_records)};
-    if (answer.empty())
-        return error{error_code::usage,
-                     "the file has not been realised; do it with: amd-gpu-agent realise FILE --targets T"};
     std::vector<variant_candidate> all;
     for (const json& text : answer)
         all.push_back(checked(text, name));

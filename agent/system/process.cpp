@@ -280,6 +280,11 @@ result<child_result> run(const command& what, deadline until, const std::functio
     return ended;
 }
 
+std::string child_result::last_words() const {
+    const std::string_view said = trimmed(diagnostics);
+    return std::string(said.substr(said.rfind('\n') + 1, 200));
+}
+
 std::vector<std::string> abandoned_children() {
     const std::lock_guard hold(abandoned_lock);
     std::erase_if(abandoned, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
@@ -288,6 +293,17 @@ std::vector<std::string> abandoned_children() {
     for (const pid_t pid : abandoned)
         texts.push_back(std::to_string(pid) + " " + state_of(pid));
     return texts;
+}
+
+result<account> account_of(uid_t user) {
+    std::array<char, 16384> buffer{};
+    passwd entry{};
+    passwd* found = nullptr;
+    if (const int problem = ::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found); problem != 0)
+        return system_error(problem, "looking up uid " + std::to_string(user));
+    if (found == nullptr)
+        return error{error_code::not_found, "there is no user with uid " + std::to_string(user)};
+    return account{found->pw_name, found->pw_dir};
 }
 
 result<identity> identity_of(const std::string& user) {

@@ -43,6 +43,8 @@ struct child_result {
     [[nodiscard]] bool succeeded() const { return how == ending::exited && code == 0; }
     /// "exited with status 3", "was killed by signal 9 (Killed)", "ran past its deadline", "survives SIGKILL (...)".
     [[nodiscard]] std::string text() const;
+    /// The last line of its standard error, cut to 200 bytes: where a program says why it failed.
+    [[nodiscard]] std::string last_words() const;
 };
 
 /// Runs a child to its end or to the deadline: then TERM, 200 ms later KILL to its process group, and after two more
@@ -54,6 +56,14 @@ result<child_result> run(const command& what, deadline until, const std::functio
 
 /// Children that were abandoned and still exist, each as "pid state wchan".
 std::vector<std::string> abandoned_children();
+
+/// A user of this system.
+struct account {
+    std::string name;
+    std::string home;
+};
+/// Looks up a user by number. not_found when there is none.
+result<account> account_of(uid_t user);
 
 /// Looks up a user and its groups. not_found when there is no such user.
 result<identity> identity_of(const std::string& user);

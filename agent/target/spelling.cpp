@@ -107,4 +107,11 @@ std::string quoted(std::string_view text) {
     return text.size() > longest_quote ? out + "..." : out;
 }
 
+std::string printable(std::string text) {
+    for (char& letter : text)
+        if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f')
+            letter = '?';
+    return text;
+}
+
 } // namespace amd_gpu

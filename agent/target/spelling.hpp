@@ -37,5 +37,7 @@ std::string lower_case(std::string_view text);
 /// The text in double quotes, for a message: cut after 40 bytes ("..." then follows the quote), with everything that is
 /// not printable ASCII, and quotes and backslashes, escaped.
 std::string quoted(std::string_view text);
+/// The text with '?' for every control character, which a terminal might obey.
+std::string printable(std::string text);
 
 } // namespace amd_gpu
