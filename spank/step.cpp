@@ -9,6 +9,7 @@
 #include "spank/activate.hpp"
 #include "spank/asking.hpp"
 #include "spank/binding.hpp"
+#include "spank/job_cache.hpp"
 #include "spank/placing.hpp"
 #include "spank/task.hpp"
 #include "spank/task_environment.hpp"
@@ -30,6 +31,7 @@ struct fetched {
     preparation_reply reply;
     std::string bad_option;             ///< the option's own mistake, when it slipped past the check at submit
     std::vector<granted_gcd> step_gcds; ///< those that the step's device cgroup lets through
+    std::string no_cache;               ///< why the job has no directory for caches; empty when it has
     first_task libraries;               ///< whether the tasks' program gets the environment's
 };
 fetched step;
@@ -204,6 +206,22 @@ bool user_binds(spank_t spank) {
     ::_exit(1);
 }
 
+/// Makes the job's directory for caches, while there are still the rights to.
+void make_cache(spank_t spank) {
+    uid_t user = 0;
+    gid_t group = 0;
+    if (step.reply.cache.empty())
+        return;
+    if (spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &group) != ESPANK_SUCCESS) {
+        step.no_cache = "Slurm does not tell whose job this is";
+        return;
+    }
+    const auto made = make_job_directory(job_directory_of(step.reply.cache), user, group);
+    if (!made)
+        step.no_cache = made.failure().what;
+}
+
 /// Applies the reply's edits and the task's own, and sees to it that the environment is what the program will get. What
 /// a user should know goes into `lines`; a fault ends the task.
 void change_environment(spank_t spank, task_place place, const std::vector<edit>& own,
@@ -216,6 +234,15 @@ void change_environment(spank_t spank, task_place place, const std::vector<edit>
         edits = leaving_edits(step.reply.edits, value(variant_variable).value_or(""), value);
     edits.insert(edits.end(), step.reply.edits.begin(), step.reply.edits.end());
     edits.insert(edits.end(), own.begin(), own.end());
+    if (!step.reply.cache.empty() && step.no_cache.empty()) {
+        if (const auto made = make_caches(step.reply.cache); !made)
+            step.no_cache = made.failure().what;
+    }
+    if (!step.no_cache.empty() && first)
+        lines.push_back("the job has no directory for caches on this node (" + step.no_cache + ")");
+    else if (!step.reply.cache.empty() && step.no_cache.empty())
+        for (auto& change : cache_edits(step.reply.cache))
+            edits.push_back(std::move(change));
     for (const auto& name : apply_to_task(spank, edits))
         if (first)
             lines.push_back("the variable " + name + " could not be changed; its value would be too long");
@@ -304,6 +331,7 @@ int task_privileged(spank_t spank) {
             asked.gpus = parse_ranges(*list);
         step.reply = ask_agent();
     }
+    make_cache(spank);
     // In the step's device cgroup, but not yet in the task's own: the difference tells whether tasks have GPUs of their
     // own.
     step.step_gcds = openable(step.reply.gcds);

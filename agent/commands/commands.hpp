@@ -45,5 +45,6 @@ void add_variants(CLI::App& app, command_context& context);
 void add_realise(CLI::App& app, command_context& context);
 void add_read_index(CLI::App& app, command_context& context);
 void add_read_smi(CLI::App& app, command_context& context);
+void add_empty_directory(CLI::App& app, command_context& context);
 
 } // namespace amd_gpu

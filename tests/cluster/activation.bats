@@ -102,3 +102,73 @@ in_job() { as_user srun --quiet -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off,e
     run in_job hostname
     [ "$status" -eq 0 ]
 }
+
+caches_of() { ls -A "/mnt/nodes/${1:-n0}/caches"; }
+no_caches() { [ -z "$(caches_of)" ]; }
+
+# case: ENV-1
+# case: ENV-2
+@test "a job's caches are its user's alone on this node, the same for all its tasks, and gone with it" {
+    run in_job -n8 sh -c 'echo "$MIOPEN_USER_DB_PATH $MIOPEN_CUSTOM_CACHE_DIR $AMD_COMGR_CACHE_DIR"
+        stat --format="%U %a" "${MIOPEN_USER_DB_PATH%/*/*}" "$MIOPEN_USER_DB_PATH"; touch "$AMD_COMGR_CACHE_DIR/$SLURM_PROCID"'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<<"$output" | wc -l)" -eq 2 ]
+    grep -Eq '^/mnt/nodes/n0/caches/[0-9]+/[0-9a-f]{64}/miopen ' <<<"$output"
+    [ "$(grep -c '^nobody 700$' <<<"$output")" -eq 16 ]
+    within 10 no_caches
+    [ "$(stat --format='%U %a' /mnt/nodes/n0/caches)" = 'root 711' ]
+}
+
+# case: ENV-1
+@test "a user's own place for caches wins, and off makes none" {
+    run as_user env MIOPEN_USER_DB_PATH=/mnt/work/mine srun --quiet -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off,env=fake \
+        sh -c 'echo "$MIOPEN_USER_DB_PATH $AMD_COMGR_CACHE_DIR"'
+    [[ $output == '/mnt/work/mine /mnt/nodes/n0/caches/'* ]]
+    run as_user srun --quiet -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off sh -c 'echo "${MIOPEN_USER_DB_PATH-none}"'
+    [ "$output" = none ]
+}
+
+@test "whatever a user leaves in a cache is removed, and nothing beyond it" {
+    mkdir /mnt/work/precious && touch /mnt/work/precious/file && chown -R nobody /mnt/work/precious
+    cat >/mnt/work/hostile <<'TEXT'
+#!/bin/bash
+cd "$AMD_COMGR_CACHE_DIR" || exit 1
+ln -s /mnt/work/precious link
+ln -s /mnt/work/precious ../../zzz
+mkdir closed && touch closed/file && chmod 000 closed
+mkdir .moved-0 && touch .moved-0/x $'new\nline' ./-rf
+for ((i = 0; i < 400; i++)); do mkdir deep-deep-deep && cd deep-deep-deep || exit 1; done
+touch bottom
+chmod 000 ../../..
+TEXT
+    chmod +x /mnt/work/hostile
+    run in_job /mnt/work/hostile
+    [ "$status" -eq 0 ]
+    within 20 no_caches
+    [ -e /mnt/work/precious/file ]
+}
+
+@test "caches that a killed agent could not remove are removed at its next start, and those of running jobs stay" {
+    as_user srun --quiet -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off,env=fake \
+        sh -c 'echo "$MIOPEN_USER_DB_PATH" >/mnt/work/begun; sleep 20' &
+    within 20 test -s /mnt/work/begun
+    mkdir -p /mnt/nodes/n0/caches/4000000/key && chown -R nobody /mnt/nodes/n0/caches/4000000
+    touch /mnt/nodes/n0/caches/notes
+    restart-agent n0
+    within 10 test ! -e /mnt/nodes/n0/caches/4000000
+    [ -d "$(</mnt/work/begun)" ]
+    [ -e /mnt/nodes/n0/caches/notes ]
+    rm /mnt/nodes/n0/caches/notes
+    timeout 10 scancel --user=nobody
+    within 20 no_caches
+}
+
+@test "a directory of somebody else's in a cache's place is not used" {
+    job=$(as_user salloc --quiet -N1 --gpus-per-node=1 sh -c 'echo $SLURM_JOB_ID')
+    mkdir "/mnt/nodes/n0/caches/$((job + 1))" && chown daemon "/mnt/nodes/n0/caches/$((job + 1))"
+    run in_job sh -c 'echo "${MIOPEN_USER_DB_PATH-none}"'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'belongs to another user'*none* ]]
+}
