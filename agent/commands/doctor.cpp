@@ -4,6 +4,9 @@
 
 #include "commands/commands.hpp"
 #include "discovery/discover.hpp"
+#include "doctor/environment_checks.hpp"
+#include "environment/provider.hpp"
+#include "system/files.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 namespace amd_gpu {
@@ -107,6 +111,46 @@ std::vector<step> examine_slurm(const settings& site, const result<node>& here) 
     return steps;
 }
 
+std::string text_in(const std::string& path) {
+    const auto text = read_file(path);
+    return text ? *text : std::string();
+}
+
+/// The modules that this kernel has, built in or to be loaded.
+std::string kernel_modules() {
+    utsname kernel{};
+    if (::uname(&kernel) != 0)
+        return {};
+    const std::string directory = fmt::format("/lib/modules/{}/", kernel.release);
+    return text_in(directory + "modules.dep") + text_in(directory + "modules.builtin");
+}
+
+/// What jobs would get of the site's environments. No server is asked: an image is only said to be mountable or not.
+std::vector<step> examine_environments(const settings& site, const result<node>& here) {
+    const auto known = load_catalogue(site.environments_directory);
+    if (!known)
+        return {{step::state::wrong, "software", known.failure().what, "amd-gpu-agent config check"}};
+    std::vector<target_id> devices;
+    if (here)
+        for (const gcd& one : here->gcds)
+            if (const auto target = one.default_target(); one.bound && target)
+                devices.push_back(*target);
+    if (devices.empty())
+        return {};
+    std::vector<step> steps;
+    bool images = false;
+    for (const auto& [name, definition] : *known) {
+        if (definition.provider == "bundle")
+            images = true;
+        else
+            steps.push_back(check_environment(definition, variants_of(site, definition, deadline::in({}), {}), devices,
+                                              name == site.default_environment));
+    }
+    if (images)
+        steps.push_back(check_images(text_in("/proc/filesystems"), kernel_modules()));
+    return steps;
+}
+
 const char* color_of(step::state state) {
     switch (state) {
     case step::state::ok:
@@ -150,6 +194,7 @@ int doctor_command(const command_context& context, bool as_json) {
     const auto variables = own_environment();
     const auto here = discover(*site, deadline::in(site->discovery_deadline));
     auto steps = examine_node(*site, here, variables);
+    append(steps, examine_environments(*site, here));
     append(steps, examine_slurm(*site, here));
 
     const std::string text = as_json ? text_for_programs(steps) : text_for_people(steps, ::isatty(STDOUT_FILENO) != 0);

@@ -3,9 +3,11 @@
 #include "commands/commands.hpp"
 
 #include "configuration/settings.hpp"
+#include "environment/library_check.hpp"
 #include "environment/prune.hpp"
 #include "environment/variant_index.hpp"
 #include "table.hpp"
+#include "target/spelling.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -26,6 +28,7 @@ struct variants_arguments {
     std::string environment;
     std::string index;
     bool as_json = false;
+    bool libraries = false;
     double older_than_days = 30;
     bool dry_run = false;
 };
@@ -88,10 +91,26 @@ int show(const std::vector<index_entry>& all) {
 }
 
 /// One line for each record that no job can be given; the exit status says whether there was one.
-int verify(const std::vector<index_entry>& all) {
+/// What the libraries of a variant lack for the targets that it was built for: worth knowing, since its record says
+/// otherwise; but a job that never uses them runs well.
+void print_library_findings(const variant& record, deadline until) {
+    if (record.kept == storage::blob)
+        return;
+    const auto found = library_findings(record.path, record.targets, until);
+    if (!found)
+        fmt::print("{}: warning: {}\n", record.path, found.failure().what);
+    else
+        for (const std::string& text : *found)
+            fmt::print("{}: warning: {}\n", record.path, printable(text));
+}
+
+int verify(const std::vector<index_entry>& all, bool libraries) {
+    constexpr auto each = std::chrono::minutes(2);
     std::size_t bad = 0;
     for (const index_entry& one : all) {
         const std::string state = state_of(one);
+        if (state == "ok" && libraries)
+            print_library_findings(one.record, deadline::in(each));
         if (state == "ok" || state == "superseded")
             continue;
         ++bad;
@@ -134,7 +153,7 @@ int run_variants(const std::string& verb, const variants_arguments& arguments, c
         return report(entries.failure());
     if (verb == "show")
         return show(*entries);
-    return verb == "verify" ? verify(*entries) : list(*entries, arguments.as_json);
+    return verb == "verify" ? verify(*entries, arguments.libraries) : list(*entries, arguments.as_json);
 }
 
 } // namespace
@@ -154,6 +173,9 @@ void add_variants(CLI::App& app, command_context& context) {
         one->add_option("--index", arguments->index, "Another index than the site's, or for users, than one's own");
         if (verb == std::string_view("list"))
             one->add_flag("--json", arguments->as_json, "Print JSON");
+        if (verb == std::string_view("verify"))
+            one->add_flag("--libraries", arguments->libraries,
+                          "Also whether their libraries hold code for the targets, and fit each other");
         if (verb == std::string_view("prune")) {
             one->add_option("--older-than", arguments->older_than_days,
                             "Days that a retired variant stays; more than the longest job takes")

@@ -2,7 +2,9 @@
 // succeeds), so every step is checked by what it printed and by what the profile says.
 #include "environment/guix.hpp"
 
+#include "environment/bundle_download.hpp"
 #include "environment/guix_program.hpp"
+#include "environment/guix_substitutes.hpp"
 #include "environment/guix_text.hpp"
 #include "system/files.hpp"
 #include "system/sha256.hpp"
@@ -20,6 +22,10 @@ namespace {
 
 constexpr std::size_t largest_source = 1UL << 20;
 constexpr std::size_t largest_manifest = 64UL << 20; // of a profile
+constexpr std::size_t largest_narinfo = 64UL << 10;
+constexpr std::size_t most_asked = 50; // of the items that would be built
+constexpr auto one_answer = std::chrono::seconds(5);
+constexpr auto all_answers = std::chrono::seconds(30);
 constexpr std::string_view prefix_word = "${prefix}";
 
 std::vector<std::string> processors_of(const std::vector<target_id>& targets) {
@@ -66,6 +72,7 @@ class guix_maker : public realiser {
     result<guix_answer> evaluate(const std::vector<target_id>& targets, deadline until, const progress& say);
     result<guix_answer> build(const std::vector<std::string>& processors, const std::vector<std::string>& more,
                               deadline until, const progress& say);
+    [[nodiscard]] std::vector<std::string> hint(const realise_plan& plan, deadline until, const progress& say) const;
     [[nodiscard]] status check_channels() const;
     result<std::string> version();
     result<std::map<std::string, std::string>> provenance();
@@ -162,6 +169,23 @@ result<guix_answer> guix_maker::evaluate(const std::vector<target_id>& targets, 
     return build({}, {"--dry-run"}, until, say);
 }
 
+/// What the site's substitute servers say of what would be built.
+std::vector<std::string> guix_maker::hint(const realise_plan& plan, deadline until, const progress& say) const {
+    constexpr std::string_view build_word = "build ";
+    std::vector<std::string> items;
+    for (const std::string& line : plan.lines) {
+        if (!line.starts_with(build_word) || !line.ends_with(".drv") || items.size() == most_asked)
+            continue;
+        const auto text = read_file(line.substr(build_word.size()), largest_source);
+        if (const std::string item = text ? derivation_output(*text) : std::string(); !item.empty())
+            items.push_back(item);
+    }
+    const text_reader read = [&](const std::string& url, deadline limit) {
+        return download_text(site_, url, largest_narinfo, limit.at_most(one_answer), say);
+    };
+    return substitutes_hint(source_.substitute_urls, items, until.at_most(all_answers), read);
+}
+
 result<realise_plan> guix_maker::plan(const std::vector<target_id>& targets, deadline until, const progress& say) {
     const auto answer = evaluate(targets, until, say);
     if (!answer && answer.failure().code == error_code::unsupported) {
@@ -173,6 +197,9 @@ result<realise_plan> guix_maker::plan(const std::vector<target_id>& targets, dea
     if (!answer)
         return answer.failure();
     realise_plan plan = parse_guix_plan(answer->output, answer->diagnostics);
+    if (plan.builds > 0 && !source_.substitute_urls.empty())
+        for (auto& line : hint(plan, until, say))
+            plan.lines.push_back(std::move(line));
     if (plan.what == realise_plan::need::build && !targets.empty())
         plan.lines.emplace_back("servers have packages for their compiler's default targets only; with "
                                 "--default-targets nothing may have to be built");

@@ -15,6 +15,7 @@ namespace amd_gpu {
 struct activated {
     resolution choice; ///< `chosen.path` is where it lies here
     std::vector<edit> edits;
+    std::string mounted_from; ///< to be mounted at `chosen.path` for the job's tasks; empty: it is there
 };
 
 /// Who asks for what.
@@ -32,6 +33,8 @@ class activations {
     /// Errors (usage): the user's to mend; all others are the site's.
     result<std::shared_ptr<const activated>> activate(const activation_request& wanted, deadline until,
                                                       const progress& say);
+    /// Cleans up after an agent that ended: images on this node that no job holds any more.
+    status recover(deadline until);
     /// Forgets what a job held.
     void release(uint32_t job);
     /// How often one was really made.

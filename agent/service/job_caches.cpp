@@ -91,7 +91,8 @@ void remove_old_job_caches(const settings& site, const std::function<bool(uint32
 bool has_step_daemon(uint32_t job) {
     const auto processes = list_directory("/proc");
     return std::any_of(processes.begin(), processes.end(), [&](const std::string& name) {
-        if (!parse_decimal(name))
+        // Reading a command line waits for a process that is stuck in its memory; its short name does not.
+        if (!parse_decimal(name) || read_line("/proc/" + name + "/comm") != "slurmstepd")
             return false;
         const auto title = read_file("/proc/" + name + "/cmdline");
         return title && job_in(*title) == job;

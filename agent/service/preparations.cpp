@@ -18,6 +18,7 @@ constexpr auto between_looks = 2000ms;
 constexpr unsigned most_looks = 10;        // then Slurm's own two minutes are not much longer
 constexpr uint32_t most_requeues = 2;      // a job that met three bad nodes will not be helped by a fourth
 constexpr std::size_t most_entries = 1024; // a node runs far fewer at once; epilogs that never came must not add up
+constexpr auto between_sweeps = 600000ms;
 constexpr auto longest_removal = 10000ms;  // of a job's caches at a time: an agent that ends waits no longer
 constexpr auto between_removals = 2000ms;
 constexpr unsigned most_removals = 5;
@@ -272,7 +273,20 @@ void preparations::remove_cache(uint32_t job, unsigned tries_left) {
 
 void preparations::tidy_up() {
     log_failure("caches of jobs", make_job_cache_parent(site_));
-    removals_.after(0ms, [this] { remove_old_job_caches(site_, has_step_daemon, deadline::in(longest_removal)); });
+    removals_.after(0ms, [this] {
+        log_failure("cache of images", preparer_.recover(deadline::in(longest_removal)));
+        sweep();
+    });
+}
+
+/// Not every job's end is told: the epilog knows nothing of an option that was given to a step alone.
+void preparations::sweep() {
+    const auto alive = [this](uint32_t job) {
+        const std::lock_guard hold(lock_);
+        return entries_.contains({job, std::nullopt}) || has_step_daemon(job);
+    };
+    remove_old_job_caches(site_, alive, deadline::in(longest_removal));
+    removals_.after(between_sweeps, [this] { sweep(); });
 }
 
 std::string preparations::status_json() const {

@@ -53,6 +53,7 @@ class preparations {
     void tell_of_node_fault(const preparation_request& request, preparation& made);
     void start_again(const preparation_request& request, unsigned tries_left);
     void end_once(const preparation_request& request, entry& mine, const std::string& message);
+    void sweep();
     void remove_cache(uint32_t job, unsigned tries_left);
     std::string node_name(const preparation_request& request);
 

@@ -264,6 +264,8 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
         made.reply.edits = (*active)->edits;
         made.reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_ENVIRONMENT", environment});
         made.reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_VARIANT", (*active)->choice.chosen.path});
+        if (!(*active)->mounted_from.empty())
+            made.reply.mounts.push_back({(*active)->mounted_from, (*active)->choice.chosen.path});
         made.reply.cache = job_cache(site_, request.job, (*active)->choice.chosen.key());
         made.reply.report.push_back(fmt::format("environment {}: {}", environment, (*active)->choice.explanation));
     }

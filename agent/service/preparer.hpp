@@ -43,6 +43,8 @@ class preparer {
     preparation prepare(const preparation_request& request, const std::vector<granted_gcd>* granted, bool alone,
                         deadline until, const progress& say);
 
+    /// Cleans up after an agent that was killed.
+    status recover(deadline until) { return activations_.recover(until); }
     /// Gives back what a job that has ended held.
     void release(uint32_t job) { activations_.release(job); }
 

@@ -226,3 +226,19 @@ TEXT
     [[ $output == *"$site/index"* ]]
     [ "$(grep -c ' -f ' "$site/calls")" -eq 0 ]
 }
+
+# case: SCALE-5
+@test "a plan asks the site's substitute servers, and one that is dead only once" {
+    mkdir "$site/www"
+    python3 -u -m http.server --bind 127.0.0.1 --directory "$site/www" 0 >"$site/server" 2>&1 &
+    server=$!
+    for i in $(seq 50); do port=$(sed -n 's/.* port \([0-9]*\) .*/\1/p' "$site/server"); [ -n "$port" ] && break; sleep 0.1; done
+    printf 'substitute_urls = ["http://127.0.0.1:9", "http://127.0.0.1:%s"]\n' "$port" >>"$site/environments.d/hpl.toml"
+    run -0 agent realise hpl --targets gfx90a --plan
+    [[ $output == *"http://127.0.0.1:9 does not answer"*"http://127.0.0.1:$port has 0 of 2"* ]]
+    item=$(sed -n 's|.*build .*/\([0-9a-z]*\)-rochpl.*|\1|p' <<<"$output")
+    printf 'StorePath: x\nFileSize: 2500000\n' >"$site/www/$item.narinfo"
+    run -0 agent realise hpl --targets gfx90a --plan
+    kill "$server"
+    [[ $output == *"http://127.0.0.1:$port has 1 of 2 (2.5 MB); "* ]]
+}
