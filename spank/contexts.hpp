@@ -1,6 +1,7 @@
 // What the plugin does in each place where Slurm calls it. plugin.cpp decides which; one file each does it.
 #pragma once
 
+#include "spank/environment_file.hpp"
 #include "spank/option.hpp"
 #include "spank/plugin_settings.hpp"
 #include "spank/spank_api.hpp"
@@ -12,8 +13,9 @@ namespace amd_gpu {
 /// What the plugin remembers within one process.
 struct plugin_state {
     plugin_settings settings;
-    std::string problem;           ///< what is wrong with the settings; jobs that ask for us must not run without us
-    std::optional<request> option; ///< as the option callback read it; nothing when the option was not given
+    std::string problem;              ///< what is wrong with the settings; jobs that ask for us must not run without us
+    std::optional<carried_file> file; ///< what env=FILE stands for, when the option says so
+    std::optional<request> option;    ///< as the option callback read it; nothing when the option was not given
 };
 plugin_state& state();
 extern spank_option the_option;
@@ -22,6 +24,11 @@ extern spank_option the_option;
 inline constexpr const char* within_variable = "SLURM_AMD_GPU_WITHIN_ALLOCATION";
 /// Set by srun when it was given --cpu-bind: the user's word against a site's default.
 inline constexpr const char* binds_variable = "SLURM_AMD_GPU_USER_BINDS";
+/// What env=FILE was read as (environment_file.hpp). Slurm hands it to the prolog without the first "SLURM_", and to
+/// batch scripts and the shells of salloc under this name, so the steps of srun get it under the same.
+inline constexpr const char* file_variable = "SLURM_SPANK_AMD_GPU_FILE";
+inline constexpr const char* file_variable_of_job = "AMD_GPU_FILE";
+inline constexpr const char* file_variable_of_prolog = "SPANK_AMD_GPU_FILE";
 
 // srun, sbatch, salloc, as the user (submit.cpp)
 int submit_init(spank_t spank);

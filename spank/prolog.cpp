@@ -53,6 +53,12 @@ int job_prolog(spank_t spank) {
         slurm_error("amd-gpu: Slurm does not tell the job's id");
         return 0;
     }
+    if (option->environment_is_file()) {
+        const auto file = parse_carried_file(variable(file_variable_of_prolog));
+        if (!file)
+            return 0; // the step says it to the user
+        asked.environment = file->name;
+    }
     asked.uid = uid;
     asked.restarts = restarts();
     asked.node = variable("SLURMD_NODENAME");

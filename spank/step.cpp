@@ -54,6 +54,11 @@ preparation_reply ask_agent() {
     if (reply) {
         if (!reply->node.empty())
             step.node = reply->node;
+        if (state().file) {
+            reply->message = told_by_path(std::move(reply->message), *state().file);
+            for (auto& line : reply->report)
+                line = told_by_path(std::move(line), *state().file);
+        }
         return std::move(*reply);
     }
     preparation_reply none;
@@ -232,6 +237,16 @@ int step_post_option(spank_t spank) {
     if (!state().problem.empty()) {
         step.reply.message = state().problem;
         return 0;
+    }
+    if (state().option->environment_is_file()) {
+        state().file = parse_carried_file(task_variable(spank, file_variable).value_or(""));
+        if (!state().file) {
+            step.reply.how = outcome::job_fault;
+            step.reply.message = "what env=FILE was read as did not reach this node; submit the job with srun, sbatch "
+                                 "or salloc on a host that has the plugin";
+            return 0;
+        }
+        asked.environment = state().file->name;
     }
     asked.uid = uid;
     asked.step = id;

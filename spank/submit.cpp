@@ -2,6 +2,7 @@
 
 #include "spank/contexts.hpp"
 
+#include "spank/environment_file.hpp"
 #include "target/spelling.hpp"
 
 #include <cstdio>
@@ -34,12 +35,37 @@ std::optional<std::vector<std::string>> catalogue_names(const std::string& path)
     return names;
 }
 
+/// Whether a word of this command begins so. Neither SPANK nor the variables tell what came from the command line. An
+/// argument of the user's program that looks like it is taken for it.
+bool on_command_line(std::string_view beginning) {
+    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/self/cmdline", "re"), std::fclose);
+    char* word = nullptr;
+    std::size_t room = 0;
+    bool found = false;
+    while (file && !found && ::getdelim(&word, &room, '\0', file.get()) > 0)
+        found = std::string_view(word).starts_with(beginning);
+    std::free(word);
+    return found;
+}
+
+/// What env=FILE stands for, ready to travel. A step that inherits its job's option inherits what the file was when the
+/// job was submitted; and where the file cannot be read, as on a node, what it was then is all there is.
+result<carried_file> file_of(const std::string& path) {
+    const char* inherited = ::getenv(file_variable);
+    auto before = parse_carried_file(inherited == nullptr ? "" : inherited);
+    const bool same = before && before->path == path;
+    if (same && !on_command_line("--amd-gpu"))
+        return std::move(*before);
+    auto name = environment_of_file(path);
+    if (name)
+        return carried_file{std::move(*name), path};
+    if (same)
+        return std::move(*before);
+    return name.failure();
+}
+
 /// Whether the environment can be had at all, as far as this host can tell.
 status check_environment(const request& option) {
-    if (option.environment_is_file())
-        return error{error_code::usage,
-                     "env=" + quoted(option.environment) +
-                         ": there is no provider for an environment from a file here; use a name of the site's"};
     if (option.environment.empty())
         return success();
     const auto names = catalogue_names(state().settings.environments);
@@ -64,20 +90,6 @@ void tell_nodes(const char* variable, bool yes) {
         ::setenv(variable, "1", 1);
     else
         ::unsetenv(variable);
-}
-
-/// Whether this srun was told how to bind tasks. On the node every binding looks like Slurm's own, and SPANK does not
-/// tell, so the command line is asked. An argument of the user's program that looks like it only means that we bind
-/// nothing.
-bool explicit_cpu_bind() {
-    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/self/cmdline", "re"), std::fclose);
-    char* word = nullptr;
-    std::size_t room = 0;
-    bool found = false;
-    while (file && !found && ::getdelim(&word, &room, '\0', file.get()) > 0)
-        found = std::string_view(word).starts_with("--cpu-bind") || std::string_view(word).starts_with("--cpu_bind");
-    std::free(word);
-    return found;
 }
 
 int refuse(const error& failure) {
@@ -106,18 +118,32 @@ int submit_option(const char* value) {
         std::fflush(stdout);
         ::_exit(0);
     }
-    if (const auto known = check_environment(*read); !known)
+    state().file.reset();
+    if (read->environment_is_file() && !read->off) {
+        auto file = file_of(read->environment);
+        if (!file)
+            return refuse(file.failure());
+        state().file = std::move(*file);
+    } else if (const auto known = check_environment(*read); !known) {
         return refuse(known.failure());
+    }
     state().option = std::move(*read);
     return 0;
 }
 
-int submit_post_option(spank_t) {
+int submit_post_option(spank_t spank) {
+    if (state().file) {
+        const std::string text = state().file->text();
+        ::setenv(file_variable, text.c_str(), 1);
+        if (spank_job_control_setenv(spank, file_variable_of_job, text.c_str(), 1) != ESPANK_SUCCESS)
+            return refuse({error_code::internal, "Slurm does not take the digest of env=FILE along"});
+    }
     if (spank_context() != S_CTX_LOCAL)
         return 0;
     // Two things that only srun knows, for the nodes to find in the task's environment.
     tell_nodes(within_variable, ::getenv("SLURM_JOB_ID") != nullptr);
-    tell_nodes(binds_variable, explicit_cpu_bind());
+    // On the node every binding looks like Slurm's own.
+    tell_nodes(binds_variable, on_command_line("--cpu-bind") || on_command_line("--cpu_bind"));
     return 0;
 }
 

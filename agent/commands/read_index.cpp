@@ -18,9 +18,17 @@ int run_read_index(const std::string& directory, const std::string& environment)
     if (!entries)
         return report(entries.failure());
     auto records = nlohmann::json::array();
-    for (const variant_candidate& one : candidates_of(*entries))
-        if (place_problem(one.found).empty())
-            records.push_back(to_record(one.found));
+    for (variant_candidate& one : candidates_of(*entries)) {
+        if (!place_problem(one.found).empty())
+            continue;
+        // Which edits a variant needs is seen in its own directories, where root has no business either.
+        auto edits = activation_edits(one.found, amd_gpu::environment{});
+        if (!edits)
+            return report(edits.failure());
+        one.found.edits = std::move(*edits);
+        one.found.suggests_edits = false;
+        records.push_back(to_record(one.found));
+    }
     fmt::print("{}\n", records.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return exit_ok;
 }

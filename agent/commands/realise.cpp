@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
@@ -177,13 +178,15 @@ int realise(const settings& site, const environment& of, const std::string& inde
         const auto plan = work.plan(*targets, until, say);
         if (!plan)
             return report(plan.failure());
-        if (!arguments.as_json)
+        if (!arguments.as_json) {
             print_plan(*plan, false);
+            std::fflush(stdout); // the plan comes before the hours, and before what goes wrong
+        }
         if (plan->what == realise_plan::need::unsupported)
             return exit_negative;
         const std::time_t now = std::time(nullptr);
         // A garbage collector knows its roots by their paths, so this one never moves; the record remembers its name.
-        const std::string root_name = fmt::format("{}-{}", name, now);
+        const std::string root_name = fmt::format("{}-{}-{}", name, now, ::getpid());
         const std::string root = root_path(index, root_name);
         if (const status ready = make_directories(index + "/roots", directory_mode); !ready)
             return report(ready.failure());

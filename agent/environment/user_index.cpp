@@ -81,9 +81,6 @@ result<std::vector<variant_candidate>> user_variants(const settings& site, uid_t
     if (!answer.is_array() || answer.size() > most_records)
         return error{error_code::usage,
                      fmt::format("{} holds more than {} variants of this file", place, most_records)};
-    if (answer.empty())
-        return error{error_code::usage,
-                     "the file has not been realised; do it with: amd-gpu-agent realise FILE --targets T"};
     std::vector<variant_candidate> all;
     for (const json& text : answer)
         all.push_back(checked(text, name));

@@ -232,7 +232,7 @@ result<variant> parse_record(std::string_view text) {
     if (!document.is_object())
         return refused("no JSON object");
     record_reader from(document);
-    const auto schema = from.number<int>("schema");
+    const auto schema = from.number<int64_t>("schema");
     if (schema > variant_schema)
         return refused(fmt::format("schema {} is newer than this program, which knows {}; update slurm-amd-gpu", schema,
                                    variant_schema));

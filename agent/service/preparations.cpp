@@ -150,8 +150,18 @@ void preparations::settle(const preparation_request& request, preparation& made)
     if (reply.how == outcome::node_fault && !request.by_hand)
         tell_of_node_fault(request, made);
     reply.run_anyway = reply.how == outcome::service_fault && site_.on_service_fault == fault_policy::run_anyway;
+    log(request, reply);
+}
+
+/// One line for each preparation, within the user's share of the log; what is wrong with the node is always told.
+void preparations::log(const preparation_request& request, const preparation_reply& reply) {
+    const auto allowed = log_.line(request.uid, std::chrono::steady_clock::now());
+    if (allowed == log_budget::answer::drop && reply.how != outcome::node_fault)
+        return;
     ::syslog(LOG_INFO, "job %u: %s%s%s", request.job, std::string(text_of(reply.how)).c_str(),
              reply.message.empty() ? "" : ": ", reply.message.c_str());
+    if (allowed == log_budget::answer::last)
+        ::syslog(LOG_NOTICE, "uid %u: many preparations in a minute; the next ones are not logged", request.uid);
 }
 
 /// A bad GPU: the node leaves service. Before the job has started, a batch job goes back to the queue and an
@@ -233,8 +243,11 @@ void preparations::end_once(const preparation_request& request, entry& mine, con
 }
 
 void preparations::release(uint32_t job) {
-    const std::lock_guard hold(lock_);
-    std::erase_if(entries_, [&](const auto& known) { return known.first.first == job; });
+    {
+        const std::lock_guard hold(lock_);
+        std::erase_if(entries_, [&](const auto& known) { return known.first.first == job; });
+    }
+    preparer_.release(job);
 }
 
 std::string preparations::status_json() const {

@@ -4,6 +4,7 @@
 
 #include "health/slurm.hpp"
 #include "service/later.hpp"
+#include "service/log_budget.hpp"
 #include "service/preparer.hpp"
 
 #include <map>
@@ -46,10 +47,13 @@ class preparations {
                      const progress& say);
     [[nodiscard]] bool alone(uint32_t job) const;
     void settle(const preparation_request& request, preparation& made);
+    void log(const preparation_request& request, const preparation_reply& reply);
     void tell_of_node_fault(const preparation_request& request, preparation& made);
     void start_again(const preparation_request& request, unsigned tries_left);
     void end_once(const preparation_request& request, entry& mine, const std::string& message);
     std::string node_name(const preparation_request& request);
+
+    static constexpr unsigned most_lines = 60; // of one user in a minute
 
     const settings& site_;
     preparer preparer_;
@@ -57,6 +61,7 @@ class preparations {
     std::condition_variable made_;
     std::map<key, std::shared_ptr<entry>> entries_;
     unsigned serials_ = 0;
+    log_budget log_{most_lines};
     std::string node_; ///< as Slurm's prologs name this node
     later later_;      // last: its thread must stop before what it uses goes
 };

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 namespace amd_gpu {
 namespace {
@@ -109,20 +108,6 @@ std::optional<std::string> refused(const std::vector<target_id>& accepted, const
     return "the job accepts only " + list;
 }
 
-/// A fingerprint of what an activation is made from: the definition and the directory that holds the variants.
-std::string state_of(const environment& definition) {
-    std::string state;
-    const auto parent = definition.path.substr(0, definition.path.find("{target}"));
-    for (const auto& path : {definition.file, parent}) {
-        struct stat found{};
-        if (::stat(path.c_str(), &found) != 0)
-            continue;
-        state +=
-            fmt::format("{}:{}:{}.{:09};", found.st_dev, found.st_ino, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
-    }
-    return state;
-}
-
 /// The GCDs that the driver is bound to, by render minor.
 std::vector<const gcd*> in_service(const node& where) {
     std::vector<const gcd*> bound;
@@ -141,30 +126,7 @@ result<std::shared_ptr<const node>> preparer::here(deadline until) {
 }
 
 work_counters preparer::counters() const {
-    return {discovered_.flights(), activated_.flights(), probe_children_};
-}
-
-result<std::shared_ptr<const preparer::activated>> preparer::activate(const std::string& environment,
-                                                                      const std::vector<target_id>& devices,
-                                                                      deadline until, const progress& say) {
-    const auto definitions = load_catalogue(site_.environments_directory);
-    if (!definitions)
-        return definitions.failure();
-    const auto definition = find_environment(*definitions, environment);
-    if (!definition)
-        return definition.failure(); // nothing to remember
-    return activated_.get(environment + " " + targets_text(devices), state_of(*definition), [&]() -> result<activated> {
-        const auto variants = variants_of(site_, *definition, until, say);
-        if (!variants)
-            return variants.failure();
-        auto choice = resolve(*definition, *variants, devices);
-        if (!choice)
-            return choice.failure();
-        auto edits = activation_edits(choice->chosen, *definition);
-        if (!edits)
-            return edits.failure();
-        return activated{std::move(*choice), std::move(*edits)};
-    });
+    return {discovered_.flights(), activations_.made(), probe_children_};
 }
 
 result<std::shared_ptr<const gres_devices>> preparer::slurm_gpus(const preparation_request& request, deadline until) {
@@ -293,7 +255,7 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
         if (devices.size() != bdfs.size())
             return ended(made, outcome::service_fault,
                          "the target of a GCD is unknown, so no environment can be chosen");
-        const auto active = activate(environment, devices, until, say);
+        const auto active = activations_.activate({environment, request.uid, request.job, devices}, until, say);
         if (!active) {
             const auto how = active.failure().code == error_code::usage ? outcome::job_fault : outcome::service_fault;
             return ended(made, how, active.failure().what);

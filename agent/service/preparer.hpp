@@ -3,10 +3,10 @@
 #pragma once
 
 #include "configuration/settings.hpp"
-#include "environment/provider.hpp"
 #include "health/probe_rounds.hpp"
 #include "health/verdict.hpp"
 #include "node/node.hpp"
+#include "service/activations.hpp"
 #include "service/exchange.hpp"
 #include "service/single_flight.hpp"
 #include "service/slurm_gpus.hpp"
@@ -35,12 +35,16 @@ struct work_counters {
 class preparer {
   public:
     explicit preparer(const settings& site)
-        : site_(site) {}
+        : site_(site)
+        , activations_(site) {}
 
     /// The whole way. `granted`: GCDs that were prepared for this job before; they are kept and not probed again.
     /// `alone`: no other job has GCDs on this node.
     preparation prepare(const preparation_request& request, const std::vector<granted_gcd>* granted, bool alone,
                         deadline until, const progress& say);
+
+    /// Gives back what a job that has ended held.
+    void release(uint32_t job) { activations_.release(job); }
 
     /// The node as it is now; discovered anew only when its devices have changed.
     result<std::shared_ptr<const node>> here(deadline until);
@@ -48,14 +52,6 @@ class preparer {
     [[nodiscard]] work_counters counters() const;
 
   private:
-    struct activated {
-        resolution choice;
-        std::vector<edit> edits;
-    };
-
-    result<std::shared_ptr<const activated>> activate(const std::string& environment,
-                                                      const std::vector<target_id>& devices, deadline until,
-                                                      const progress& say);
     /// Slurm's GPUs on this node; asked for anew only when its configuration or the devices have changed.
     result<std::shared_ptr<const gres_devices>> slurm_gpus(const preparation_request& request, deadline until);
     /// Finds the job's GCDs. False: the preparation ends here, as `made` says.
@@ -65,7 +61,7 @@ class preparer {
 
     const settings& site_;
     single_flight<node> discovered_;
-    single_flight<activated> activated_;
+    activations activations_;
     single_flight<gres_devices> slurm_gpus_;
     std::atomic<unsigned> probe_children_ = 0;
 

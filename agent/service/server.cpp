@@ -2,6 +2,7 @@
 
 #include "node/json.hpp"
 #include "service/client.hpp"
+#include "service/slots.hpp"
 #include "system/files.hpp"
 
 #include <atomic>
@@ -31,6 +32,9 @@ constexpr auto last_words = 5000ms;
 constexpr auto discovery_limit = 10000ms;
 constexpr int backlog = 128;
 constexpr unsigned most_connections = 256;
+constexpr unsigned most_of_one_user = 128; // so that the others' jobs always find the agent free
+
+slots user_connections(most_of_one_user);
 
 std::atomic<unsigned> connections = 0;
 
@@ -52,6 +56,14 @@ message refusal(const error& failure) {
 /// Makes a preparation while telling the asker that work goes on. An asker that goes away does not stop the work: a
 /// step of the same job will ask again.
 message prepare(int socket, preparations& jobs, const preparation_request& request) {
+    const auto slot = user_connections.take(request.uid, deadline::in(0ms));
+    if (!slot) {
+        preparation_reply busy;
+        busy.how = outcome::job_fault;
+        busy.message = fmt::format("{} steps of yours are being prepared on this node already; start fewer at once",
+                                   most_of_one_user);
+        return to_message(busy);
+    }
     std::mutex lock;
     std::string now_doing;
     auto work = std::async(std::launch::async, [&] {

@@ -101,5 +101,7 @@ floors_directory = "/mnt/etc/amd-gpu/floors"
 
 [environment]
 directory = "/mnt/etc/amd-gpu/environments.d"
+index = "/mnt/etc/amd-gpu/index"
+user_index = "/mnt/work/{user}.variants"
 TEXT
 }
