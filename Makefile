@@ -297,6 +297,7 @@ install: all
 	for file in etc/floors/*.toml; do $(INSTALL) -D -m 644 $$file $(DESTDIR)$(sysconfdir)/amd-gpu/floors/$${file##*/} || exit 1; done
 	$(INSTALL) -d $(DESTDIR)$(sysconfdir)/amd-gpu/environments.d
 	$(INSTALL) -D -m 644 etc/environments.d/example.toml.example $(DESTDIR)$(docdir)/examples/environment.toml
+	for file in etc/providers/*; do $(INSTALL) -D -m 755 $$file $(DESTDIR)$(docdir)/examples/$${file##*/} || exit 1; done
 	$(INSTALL) -D -m 644 etc/plugstack.conf.example $(DESTDIR)$(docdir)/examples/plugstack.conf
 	sed 's|@sbindir@|$(sbindir)|' etc/amd-gpu-agent.service > $(build)/amd-gpu-agent.service
 	$(INSTALL) -D -m 644 $(build)/amd-gpu-agent.service $(DESTDIR)$(unitdir)/amd-gpu-agent.service

@@ -80,7 +80,9 @@ record() {
     realise rocm --targets gfx90a
     first=$(record rocm | jq -r .path)
     echo '# newer' >>"$site/rocm.yaml"
-    sleep 1.1 # records are as old as their second
+    aged=$(echo "$site"/index/v1/rocm/*.json)
+    made=$(jq '.created -= 60' "$aged")
+    echo "$made" >"$aged"
     realise rocm --targets gfx90a
     [ "$(ls "$site/index/v1/rocm" | wc -l)" -eq 2 ]
     [ "$(ls "$site/apps/rocm" | wc -l)" -eq 2 ]
