@@ -29,7 +29,7 @@ spack_site() {
 }
 # A tree of EESSI for one GPU whose init script sets up a `module` as Lmod's does.
 eessi_site() {
-    local root=$site/eessi place=$site/eessi/software/linux/x86_64/amd/zen3/accel/amd/gfx90a
+    local root=$site/cvmfs place=$site/cvmfs/software/linux/x86_64/amd/zen3/accel/amd/gfx90a
     mkdir -p "$root/init/lmod" "$place/modules/all" "$place/software/rocBLAS/6.4.1/lib"
     cat >"$root/init/lmod/bash" <<'END'
 [[ $EESSI_ACCELERATOR_TARGET_OVERRIDE =~ ^accel/(nvidia/cc[0-9]+|amd/gfx[0-9a-f]+)$ ]] || { echo "not understood: $EESSI_ACCELERATOR_TARGET_OVERRIDE"; exit 1; }
@@ -52,7 +52,6 @@ record() {
     cat "$site"/index/v1/"$1"/*.json
 }
 
-# case: VER-7
 @test "a view of Spack becomes a variant, and is made once" {
     spack_site
     run realise rocm --targets gfx90a,gfx90a:xnack- --plan --json
@@ -133,7 +132,7 @@ record() {
     run realise eessi --targets gfx90a --json
     echo "$output"
     [ "$status" -eq 0 ]
-    software=$site/eessi/software/linux/x86_64/amd/zen3/accel/amd/gfx90a/software/rocBLAS/6.4.1
+    software=$site/cvmfs/software/linux/x86_64/amd/zen3/accel/amd/gfx90a/software/rocBLAS/6.4.1
     record eessi
     [ "$(record eessi | jq -r .path)" = "${software%/software/*/*}" ]
     [ "$(record eessi | jq .suggests_edits)" = false ]
@@ -156,7 +155,7 @@ record() {
     echo "$output"
     [ "$status" -eq 1 ]
     [[ $output == *'EESSI has nothing in '*/accel/amd/gfx942* ]]
-    definition eessi eessi "$site/eessi" x86_64/amd/zen3 rocFFT/6.4.1
+    definition eessi eessi "$site/cvmfs" x86_64/amd/zen3 rocFFT/6.4.1
     run realise eessi --targets gfx90a
     echo "$output"
     [ "$status" -ne 0 ]
