@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 
 #include "configuration/settings.hpp"
+#include "environment/command_provider.hpp"
 #include "environment/library_check.hpp"
 #include "environment/prune.hpp"
 #include "environment/variant_index.hpp"
@@ -120,12 +121,30 @@ int verify(const std::vector<index_entry>& all, bool libraries) {
     return bad == 0 ? exit_ok : exit_negative;
 }
 
-int run_prune(const std::string& index, const variants_arguments& arguments) {
+/// Tells the programs that made variants that these are no longer used. One that fails is named, and no more: the
+/// record is gone.
+void release(const settings& site, const std::vector<variant>& released) {
+    constexpr auto longest = std::chrono::minutes(10);
+    const auto known = load_catalogue(site.environments_directory);
+    for (const variant& one : released) {
+        if (one.provider != "command")
+            continue;
+        const auto of = known ? find_environment(*known, one.environment) : known.failure();
+        if (of && of->provider != "command")
+            continue; // it was, once; whoever changed that knows what it left behind
+        const status told = of ? release_command_variant(*of, one, deadline::in(longest)) : status(of.failure());
+        if (!told)
+            fmt::print(stderr, "amd-gpu-agent: {} stays: {}\n", one.path, told.failure().what);
+    }
+}
+
+int run_prune(const settings& site, const std::string& index, const variants_arguments& arguments) {
     const auto age = std::chrono::seconds(std::llround(arguments.older_than_days * 86400));
     const auto pruned =
         prune_index(index, arguments.environment, ::geteuid(), age, std::time(nullptr), arguments.dry_run);
     if (!pruned)
         return report(pruned.failure());
+    release(site, pruned->released);
     const std::string_view would = arguments.dry_run ? "would be " : "";
     for (const std::string& file : pruned->retired)
         fmt::print("{}retired: {} (no new job gets it; deleted after {} days)\n", would, file,
@@ -147,7 +166,7 @@ int run_variants(const std::string& verb, const variants_arguments& arguments, c
     if (!index)
         return report(index.failure());
     if (verb == "prune")
-        return run_prune(*index, arguments);
+        return run_prune(*site, *index, arguments);
     const auto entries = read_index(*index, arguments.environment, ::geteuid());
     if (!entries)
         return report(entries.failure());
@@ -183,8 +202,8 @@ void add_variants(CLI::App& app, command_context& context) {
                 ->capture_default_str();
             one->add_flag("--dry-run", arguments->dry_run, "Only say what would be done");
         }
-        one->callback([arguments, &context, verb = std::string(verb)] {
-            context.exit_status = run_variants(verb, *arguments, context.configuration);
+        one->callback([arguments, &context, name = std::string(verb)] {
+            context.exit_status = run_variants(name, *arguments, context.configuration);
         });
     }
 }

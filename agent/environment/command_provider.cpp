@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace amd_gpu {
@@ -137,23 +138,41 @@ class command_maker : public realiser {
     command_source source_;
 };
 
-result<std::string> command_maker::digest() {
-    const unique_fd file(::open(source_.program.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+/// SHA-256 of a file's content; nothing when there is no regular file of that name.
+result<std::optional<std::string>> content_digest(const std::string& path) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+        return std::optional<std::string>();
+    const unique_fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (!file)
-        return system_error(errno, source_.program);
-    const auto content = sha256_of_file(file.get());
-    if (!content)
-        return content.failure().within(source_.program);
+        return system_error(errno, path);
+    const auto digits = sha256_of_file(file.get());
+    return digits ? result(std::optional(*digits)) : digits.failure().within(path);
+}
+
+result<std::string> command_maker::digest() {
     // Each part with its length before it, so that no two sources run together to the same bytes.
     sha256 sum;
     const auto add = [&](std::string_view label, std::string_view text) {
         sum.add(fmt::format("{} {}\n", label, text.size()));
         sum.add(text);
     };
-    add("program", *content);
+    const auto program = content_digest(source_.program);
+    if (!program)
+        return program.failure();
+    if (!*program)
+        return error{error_code::not_found, source_.program + " is no file"};
+    add("program", **program);
     add("environment", name_);
-    for (const std::string& argument : source_.arguments)
+    for (const std::string& argument : source_.arguments) {
         add("argument", argument);
+        // A template, a list of packages: of another content another variant is made.
+        const auto content = argument.starts_with('/') ? content_digest(argument) : std::optional<std::string>();
+        if (!content)
+            return content.failure();
+        if (*content)
+            add("content", **content);
+    }
     return sum.digits();
 }
 

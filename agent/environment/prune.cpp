@@ -3,6 +3,7 @@
 #include "system/files.hpp"
 
 #include <cerrno>
+#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utime.h>
@@ -28,9 +29,12 @@ status retire(const std::string& directory, const std::string& file) {
     return success();
 }
 
-status remove_retired(const std::string& directory, const std::string& file) {
+result<variant> retired_record(const std::string& file) {
     const result<std::string> text = read_file(file, longest_record);
-    const result<variant> record = text ? parse_record(*text) : text.failure();
+    return text ? parse_record(*text) : text.failure();
+}
+
+status remove_retired(const std::string& directory, const std::string& file, const result<variant>& record) {
     const std::string name = record && record->provenance.contains("root") ? record->provenance.at("root") : "";
     if (!name.empty() && name.find('/') == std::string::npos) {
         const std::string root = root_path(directory, name);
@@ -40,6 +44,22 @@ status remove_retired(const std::string& directory, const std::string& file) {
     if (::unlink(file.c_str()) != 0 && errno != ENOENT)
         return system_error(errno, file);
     return success();
+}
+
+/// Where the variants lie that any record names, also a retired one.
+result<std::set<std::string>> places_named(const std::string& directory, uid_t owner) {
+    const auto entries = read_index(directory, "", owner);
+    if (!entries)
+        return entries.failure();
+    std::set<std::string> places;
+    for (const index_entry& one : *entries)
+        places.insert(one.record.path);
+    const std::string retired = directory + "/retired";
+    for (const std::string& name : list_directory(retired))
+        for (const std::string& file : list_directory(retired + "/" + name))
+            if (const result<variant> record = retired_record(retired + "/" + name + "/" + file))
+                places.insert(record->path);
+    return places;
 }
 
 } // namespace
@@ -72,12 +92,21 @@ result<pruned> prune_index(const std::string& directory, const std::string& envi
             if (::lstat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
                 now - info.st_mtim.tv_sec < older_than.count())
                 continue;
+            const result<variant> what = retired_record(file);
             if (!dry_run)
-                if (const status removed = remove_retired(directory, file); !removed)
+                if (const status removed = remove_retired(directory, file, what); !removed)
                     return removed.failure();
             done.deleted.push_back(file);
+            if (what && !dry_run)
+                done.released.push_back(*what);
         }
     }
+    if (done.released.empty())
+        return done;
+    const auto left = places_named(directory, owner);
+    if (!left)
+        return left.failure();
+    std::erase_if(done.released, [&](const variant& one) { return left->contains(one.path); });
     return done;
 }
 

@@ -13,6 +13,7 @@ namespace amd_gpu {
 struct pruned {
     std::vector<std::string> retired;
     std::vector<std::string> deleted;
+    std::vector<variant> released; ///< those deleted whose place no other record names: nobody will use the files
 };
 
 /// The root for a garbage collector that keeps a variant alive. Its record holds the name as provenance "root".

@@ -279,6 +279,13 @@ TEST_CASE("another program, other arguments and another environment make another
     program.directory.write("program", "#!/bin/sh\necho two\n");
     digest();
     CHECK(digests.size() == 5);
+    // and so does another content of a file that the program is given
+    program.of.program.arguments = {program.directory.write("template", "gcc")};
+    digest();
+    program.directory.write("template", "clang");
+    digest();
+    digest();
+    CHECK(digests.size() == 7);
 }
 
 TEST_CASE("a program hears of what is no longer used", "[command]") {

@@ -113,7 +113,7 @@ TEST_CASE("amd-gpu-agent(8) has every command and every option of it", "[manual]
     CLI::App program;
     command_context context;
     for (const auto add : {add_discover, add_targets, add_resolve, add_probe, add_prepare, add_status, add_config,
-                           add_serve, add_slurm_config, add_doctor, add_read_smi})
+                           add_serve, add_slurm_config, add_doctor, add_libraries, add_read_smi})
         add(program, context);
     const std::function<void(const CLI::App&, const std::string&)> check = [&](const CLI::App& of,
                                                                                const std::string& name) {

@@ -226,7 +226,22 @@ TEST_CASE("pruning takes nothing from under a job", "[index][prune]") {
     REQUIRE(late);
     CHECK(late->deleted.size() == 1);
     CHECK_FALSE(fs::exists(root));
+    CHECK(late->released == std::vector<variant>{first});
     CHECK(index.read().size() == 1);
+}
+
+TEST_CASE("files that another record names are not released", "[index][prune]") {
+    const some_index index;
+    index.add(index.record("gfx90a", 100));
+    variant again = index.record("gfx90a", 200); // the same place, made anew
+    again.digest = std::string(64, 'a');
+    index.add(again);
+    const auto now = std::time(nullptr);
+    REQUIRE(prune_index(index.path, "", me, std::chrono::seconds(0), now - 10, false));
+    const auto late = prune_index(index.path, "", me, std::chrono::seconds(0), now + 10, false);
+    REQUIRE(late);
+    CHECK(late->deleted.size() == 1);
+    CHECK(late->released.empty());
 }
 
 TEST_CASE("a retired record cannot make pruning remove something else", "[index][prune]") {
