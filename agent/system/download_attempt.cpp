@@ -287,6 +287,9 @@ download_attempt attempt_download(const download_request& what, const std::strin
     const std::unique_ptr<CURL, void (*)(CURL*)> handle(::curl_easy_init(), ::curl_easy_cleanup);
     if (!handle)
         return {verdict::stop, {error_code::internal, "libcurl has no memory"}};
+    if (what.sha256.empty() && to.size() > 0) // of another version, perhaps
+        if (const status emptied = to.restart(); !emptied)
+            return {verdict::stop, emptied.failure()};
     transfer one{what, to, listener, handle.get(), to.size()};
     std::array<char, CURL_ERROR_SIZE> problem{};
     set_options(one, url, until, problem.data());
@@ -310,7 +313,7 @@ download_attempt attempt_download(const download_request& what, const std::strin
     else
         ended = judged(what, to, one.before > 0);
     ended.retry_after = std::chrono::seconds(std::max<curl_off_t>(wait, 0));
-    ended.progressed = to.size() > one.before;
+    ended.progressed = !what.sha256.empty() && to.size() > one.before;
     return ended;
 }
 
