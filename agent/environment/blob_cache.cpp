@@ -20,6 +20,7 @@
 #include <mutex>
 #include <set>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 
 namespace amd_gpu {
@@ -266,7 +267,12 @@ result<std::string> blob_cache::hold(const blob_source& what, uint32_t job, dead
             return *ready;
         }
     }
-    auto directory = state_->join(what, until, say);
+    result<std::string> directory = error{error_code::internal, "the work on an image"};
+    try {
+        directory = state_->join(what, until, say);
+    } catch (const std::system_error& problem) { // no thread to be had
+        return error{error_code::internal, problem.what()};
+    }
     if (directory && !is_pinned(*place, pin))
         return error{error_code::internal, fmt::format("job {} was released while its image was made ready", job)};
     return directory;
