@@ -210,7 +210,7 @@ const std::vector<setting_row>& setting_rows() {
         make<&s::cache_directory>("cache", "directory", "path", 1, longest_path,
                                   "directory on a disk of this node for software that was fetched"),
         make<&s::cache_limit>("cache", "limit", "bytes", 16 * mebibyte, 1e15,
-                              "how much fetched software is kept when no job uses it"),
+                              "how much all fetched software on this node may take"),
         make<&s::fetch_user>("cache", "user", "text", 1, 32, "the unprivileged user that downloads run as"),
 
         make<&s::index_refresh>("bundle", "refresh", "seconds", 1, 86400,

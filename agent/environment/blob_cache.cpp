@@ -7,6 +7,7 @@
 #include "environment/blob_pins.hpp"
 #include "environment/blob_place.hpp"
 #include "environment/blob_room.hpp"
+#include "environment/blob_unpack.hpp"
 #include "environment/bundle_download.hpp"
 #include "environment/variant.hpp"
 #include "system/files.hpp"
@@ -19,6 +20,7 @@
 #include <mutex>
 #include <set>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 
 namespace amd_gpu {
@@ -42,6 +44,28 @@ void touch(const std::string& image) {
 bool exists(const std::string& path) {
     struct stat info{};
     return ::lstat(path.c_str(), &info) == 0;
+}
+
+/// The directory in which an image is ready for use.
+std::optional<std::string> ready_in(const blob_place& place, const std::string& sha256) {
+    if (is_mounted(place.mount(sha256)))
+        return place.mount(sha256);
+    if (exists(place.unpacked(sha256)))
+        return place.unpacked(sha256);
+    return std::nullopt;
+}
+
+/// Mounts an image that is whole, or unpacks it.
+result<std::string> put_to_use(const blob_place& place, const blob_source& what, deadline until, const progress& say) {
+    const status mounted = mount_image(place.blob(what.sha256), place.mount(what.sha256), deadline::in(time_to_mount));
+    if (mounted)
+        return place.mount(what.sha256);
+    if (mounted.failure().code != error_code::unsupported)
+        return mounted.failure();
+    say("unpacking an image: " + mounted.failure().what);
+    if (const status unpacked = unpack_image(place, what, until); !unpacked)
+        return unpacked.failure();
+    return place.unpacked(what.sha256);
 }
 
 /// The work for one image, and who waits for it.
@@ -144,16 +168,12 @@ result<std::string> blob_cache::state::bring(const blob_place& where, const blob
     const auto held = file_lock::take(where.image_lock(what.sha256), file_lock::kind::alone, until);
     if (!held)
         return held.failure().within("another process works on image " + what.sha256.substr(0, 12));
-    const std::string directory = where.mount(what.sha256);
-    if (!is_mounted(directory)) {
-        if (const status local = make_local(where, what, until, say); !local)
-            return local.failure();
-        if (const status mounted = mount_image(where.blob(what.sha256), directory, deadline::in(time_to_mount));
-            !mounted)
-            return mounted.failure();
-    }
+    if (const auto ready = ready_in(where, what.sha256))
+        return *ready;
+    if (const status local = make_local(where, what, until, say); !local)
+        return local.failure();
     touch(where.blob(what.sha256));
-    return directory;
+    return put_to_use(where, what, until, say);
 }
 
 /// Gives an image that is whole its place, from the cache or from a server. What lies in the cache is checked once more
@@ -212,12 +232,18 @@ status blob_cache::recover(deadline until) {
     // An image is whole or it is nothing: parts that no job waits for go, and so do mounts of images that were removed
     // by hand. What another process works on stays as it is.
     std::set<std::string> remains;
-    for (const std::string& directory : {place->partials(), place->mounts()})
+    for (const std::string& directory : {place->partials(), place->mounts(), place->unpacks()})
         for (const std::string& name : list_directory(directory))
             remains.insert(name.substr(0, name.find('.')));
-    for (const std::string& sha256 : remains)
-        if (is_sha256(sha256) && !pinned.contains(sha256) && !exists(place->blob(sha256)) && !until.passed())
+    for (const std::string& sha256 : remains) {
+        if (!is_sha256(sha256) || until.passed())
+            continue;
+        if (!pinned.contains(sha256) && !exists(place->blob(sha256)))
             remove_image(*place, sha256, until);
+        else if (const auto held =
+                     file_lock::take(place->image_lock(sha256), file_lock::kind::alone, deadline::in(0ms)))
+            remove_unpacking(*place, sha256);
+    }
     return success();
 }
 
@@ -236,12 +262,17 @@ result<std::string> blob_cache::hold(const blob_source& what, uint32_t job, dead
             return lock.failure();
         if (const status pinned = add_pin(*place, pin); !pinned)
             return pinned.failure();
-        if (is_mounted(place->mount(what.sha256))) {
+        if (const auto ready = ready_in(*place, what.sha256)) {
             touch(place->blob(what.sha256));
-            return place->mount(what.sha256);
+            return *ready;
         }
     }
-    auto directory = state_->join(what, until, say);
+    result<std::string> directory = error{error_code::internal, "the work on an image"};
+    try {
+        directory = state_->join(what, until, say);
+    } catch (const std::system_error& problem) { // no thread to be had
+        return error{error_code::internal, problem.what()};
+    }
     if (directory && !is_pinned(*place, pin))
         return error{error_code::internal, fmt::format("job {} was released while its image was made ready", job)};
     return directory;

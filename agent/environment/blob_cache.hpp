@@ -4,6 +4,7 @@
 //     CACHE/blobs/sha256/HEX   images that are whole, root's, 0444; their time is that of their last use
 //     CACHE/partial/HEX        what has come so far of others
 //     CACHE/mounts/HEX         where an image is mounted, for all jobs of the node
+//     CACHE/unpacked/HEX       what is in an image, where the kernel cannot mount it
 //     CACHE/pins/JOB.HEX       a job uses an image; the target of the link is the boot it began in
 //     CACHE/locks/             held (flock) while the files of an image, or all of the above, change
 #pragma once
@@ -38,18 +39,18 @@ class blob_cache {
     explicit blob_cache(const settings& site);
     blob_cache(const blob_cache&) = delete;
     blob_cache& operator=(const blob_cache&) = delete;
-    /// Ends checks that still run and waits for fetches until their deadline. Mounts and pins stay.
+    /// Ends checks that still run and waits for fetches and unpacking until their deadline. Mounts and pins stay.
     ~blob_cache();
 
     /// Cleans up after an agent that ended, at start, if there ever was a cache: drops pins of earlier boots, partial
     /// files that no job waits for and mounts without an image. Errors (configuration): the directory is no place for a
     /// cache: on a network file system, in /run, or others may write into it.
     status recover(deadline until);
-    /// Makes an image local, mounts it and keeps it for a job, until release(), also when this fails. Gives the
-    /// directory where it is mounted. However many jobs ask, it is fetched once and mounted once. Errors, none of them
-    /// the job's: no server gives it (peer, not_found), it is not what the index says (peer), the directory is no
-    /// place for a cache (configuration), no room (internal), too late (timed_out; what was fetched stays for the next
-    /// try).
+    /// Makes an image local, mounts it (or unpacks it, where the kernel cannot) and keeps it for a job, until
+    /// release(), also when this fails. Gives the directory where it is mounted. However many jobs ask, it is fetched
+    /// once and mounted once. Errors, none of them the job's: no server gives it (peer, not_found), it is not what the
+    /// index says (peer), the directory is no place for a cache (configuration), no room (internal), too late
+    /// (timed_out; what was fetched stays for the next try).
     result<std::string> hold(const blob_source& what, uint32_t job, deadline until, const progress& say);
     /// Forgets what a job held.
     void release(uint32_t job);

@@ -1,10 +1,7 @@
 #include "environment/blob_image.hpp"
 
-#include "system/files.hpp"
-
 #include <bit>
 #include <fmt/format.h>
-#include <optional>
 
 namespace amd_gpu {
 namespace {
@@ -47,25 +44,6 @@ result<image_facts> parse_superblock(std::string_view beginning, uint64_t file_b
     if (facts.inodes == 0)
         return no_image("it holds nothing");
     return facts;
-}
-
-result<uint64_t> unpacked_bytes(std::string_view listing) {
-    // "-rw-r--r-- 0/0                 3 2026-12-01 04:26 squashfs-root/a"
-    uint64_t sum = 0;
-    for (const std::string& line : split(listing, '\n')) {
-        if (!line.starts_with('-'))
-            continue;
-        const auto owner = line.find_first_not_of(' ', line.find(' '));
-        const auto size = line.find_first_not_of(' ', line.find(' ', owner));
-        const auto end = line.find(' ', size);
-        if (owner == std::string::npos || size == std::string::npos || end == std::string::npos)
-            return no_image("its list of files cannot be read");
-        const std::optional<uint64_t> bytes = parse_number(std::string_view(line).substr(size, end - size));
-        if (!bytes || sum + *bytes < sum)
-            return no_image("its list of files cannot be read");
-        sum += *bytes;
-    }
-    return sum;
 }
 
 } // namespace amd_gpu

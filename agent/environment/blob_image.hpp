@@ -23,8 +23,4 @@ struct image_facts {
 /// no squashfs, not version 4.0, a size that its file does not have, a block size that Linux refuses.
 result<image_facts> parse_superblock(std::string_view beginning, uint64_t file_bytes);
 
-/// The bytes that the files of an image take when it is unpacked, from the list that `unsquashfs -lln` prints. Errors
-/// (peer): no such list.
-result<uint64_t> unpacked_bytes(std::string_view listing);
-
 } // namespace amd_gpu

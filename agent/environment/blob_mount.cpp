@@ -132,6 +132,12 @@ int mount_blob_child(const std::string& image, const std::string& directory) {
     }
     if (is_mounted(directory))
         return done;
+    // What libmount says of a kernel without loop devices is no more than that something is wrong.
+    if (const unique_fd control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC)); !control) {
+        const int why = errno;
+        fmt::print(stderr, "/dev/loop-control: {}\n", std::strerror(why));
+        return why == ENOENT || why == ENODEV || why == ENXIO ? no_squashfs : failed;
+    }
     const std::unique_ptr<libmnt_context, void (*)(libmnt_context*)> context(::mnt_new_context(), ::mnt_free_context);
     // No helper program, and no entry in a table of user space: the kernel's own is the truth.
     if (!context || ::mnt_context_disable_helpers(context.get(), 1) != 0 ||
@@ -153,7 +159,7 @@ int mount_blob_child(const std::string& image, const std::string& directory) {
     ::mnt_context_get_excode(context.get(), outcome, text, sizeof text);
     fmt::print(stderr, "{}\n", *text != '\0' ? text : std::strerror(number));
     if (::mnt_context_syscall_called(context.get()) != 1)
-        return number == ENOENT || number == ENODEV || number == ENXIO ? no_squashfs : failed; // no loop device
+        return failed;
     if (number == ENODEV)
         return no_squashfs;
     return number == EINVAL || number == EIO || number == EUCLEAN ? refused : failed;

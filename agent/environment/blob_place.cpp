@@ -116,6 +116,7 @@ result<blob_place> open_blob_place(const std::string& directory) {
                                      {place.blobs(), 0755},
                                      {place.partials(), 0700},
                                      {place.mounts(), 0755},
+                                     {place.unpacks(), 0755},
                                      {place.pins(), 0700},
                                      {place.top + "/locks", 0700}})
         if (const status made = make_part(path, mode); !made)

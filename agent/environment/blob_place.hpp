@@ -19,10 +19,12 @@ struct blob_place {
     [[nodiscard]] std::string blobs() const { return top + "/blobs/sha256"; }
     [[nodiscard]] std::string partials() const { return top + "/partial"; }
     [[nodiscard]] std::string mounts() const { return top + "/mounts"; }
+    [[nodiscard]] std::string unpacks() const { return top + "/unpacked"; }
     [[nodiscard]] std::string pins() const { return top + "/pins"; }
     [[nodiscard]] std::string blob(const std::string& sha256) const { return blobs() + "/" + sha256; }
     [[nodiscard]] std::string partial(const std::string& sha256) const { return partials() + "/" + sha256; }
     [[nodiscard]] std::string mount(const std::string& sha256) const { return mounts() + "/" + sha256; }
+    [[nodiscard]] std::string unpacked(const std::string& sha256) const { return unpacks() + "/" + sha256; }
     /// Held while the files of one image change; for hours, perhaps.
     [[nodiscard]] std::string image_lock(const std::string& sha256) const { return top + "/locks/" + sha256; }
     /// Held for a moment: shared while pins come and go, alone while images that no pin names are removed.

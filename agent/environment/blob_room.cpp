@@ -3,6 +3,7 @@
 #include "configuration/settings.hpp"
 #include "environment/blob_mount.hpp"
 #include "environment/blob_pins.hpp"
+#include "environment/blob_unpack.hpp"
 #include "environment/variant.hpp"
 #include "system/files.hpp"
 
@@ -47,8 +48,10 @@ std::vector<cached_image> present_in(const blob_place& place, const std::set<std
     }
     std::vector<cached_image> list;
     list.reserve(images.size());
-    for (auto& [sha256, image] : images)
+    for (auto& [sha256, image] : images) {
+        image.bytes += unpacked_size(place, sha256);
         list.push_back(std::move(image));
+    }
     return list;
 }
 
@@ -243,6 +246,7 @@ bool remove_image(const blob_place& place, const std::string& sha256, deadline u
     const auto unmounted = unmount_image(place.mount(sha256), until);
     if (!unmounted || !*unmounted)
         return false;
+    remove_unpacked(place, sha256);
     ::unlink(place.blob(sha256).c_str());
     ::unlink(place.partial(sha256).c_str());
     ::unlink((place.partial(sha256) + ".copy").c_str());

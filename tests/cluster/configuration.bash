@@ -104,6 +104,13 @@ directory = "/mnt/etc/amd-gpu/environments.d"
 index = "/mnt/etc/amd-gpu/index"
 user_index = "/mnt/work/{user}.variants"
 
+[cache]
+directory = "/mnt/nodes/$node/images"
+limit = "16MiB"
+
+[bundle]
+refresh = 1
+
 [job]
 cache_directory = "/mnt/nodes/$node/caches"
 TEXT

@@ -28,6 +28,9 @@ const std::string home = "/run/amd-gpu-sim";
 /// Mount points of the v1 controllers that Slurm uses.
 constexpr const char* controllers[] = {"devices", "freezer", "cpuset", "memory"};
 
+/// More than are in use at once on a machine that runs tests.
+constexpr unsigned loop_devices = 64;
+
 constexpr const char* real_hip = "/usr/lib/x86_64-linux-gnu/libamdhip64.so.5";
 
 /// Runs step after step and keeps the first failure.
@@ -116,6 +119,11 @@ status furnish_dev(const node_view& node) {
                             {"ptmx", 5, 2},
                             {"fuse", 10, 229}}) {
         all.then([&] { return make_device(dev + "/" + d.name, 0666, d.major_number, d.minor_number); });
+    }
+    // The host's, which numbers them for all nodes: a node that mounts an image may get any of them.
+    all.then([&] { return make_device(dev + "/loop-control", 0600, 10, 237); });
+    for (unsigned number = 0; number < loop_devices; ++number) {
+        all.then([&] { return make_device(dev + "/loop" + std::to_string(number), 0600, 7, number); });
     }
     if (node.kfd) {
         all.then([&] { return make_device(dev + "/kfd", 0666, kfd_major, 0); });
