@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     app.fallthrough();
     try {
         for (const auto add : {add_discover, add_targets, add_resolve, add_probe, add_prepare, add_status, add_config,
-                               add_serve, add_slurm_config, add_doctor, add_snapshot, add_variants, add_realise, add_download, add_read_index, add_read_smi})
+                               add_serve, add_slurm_config, add_doctor, add_snapshot, add_variants, add_realise, add_bundle, add_download, add_read_index, add_read_smi})
             add(app, context);
         app.parse(argc, argv);
         return context.exit_status;
