@@ -218,7 +218,9 @@ fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(fuzz_sources))
 fuzzed_sources := $(wildcard agent/node/*.cpp agent/target/*.cpp agent/snapshot/*.cpp agent/discovery/*.cpp agent/placement/*.cpp) $(plugin_pure_sources) \
                   $(addprefix agent/,ranges.cpp system/files.cpp system/process.cpp system/archive.cpp system/host.cpp system/hwloc.cpp commands/node_text.cpp table.cpp \
                   doctor/checks.cpp doctor/slurm_checks.cpp doctor/hip_checks.cpp doctor/plugin_file.cpp \
-                  service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp environment/variant.cpp system/sha256.cpp)
+                  service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp environment/variant.cpp system/sha256.cpp \
+                  environment/bundle_index.cpp environment/catalogue.cpp environment/sources.cpp environment/edit_tables.cpp environment/prefix.cpp \
+                  configuration/document.cpp configuration/values.cpp system/minisign.cpp)
 fuzz_compile   := -std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Iagent -MMD -MP
 fuzz_objects   := $(patsubst %.cpp,$(build)/fuzz/obj/%.o,$(fuzzed_sources))
 
