@@ -298,6 +298,7 @@ install: all
 	for file in etc/floors/*.toml; do $(INSTALL) -D -m 644 $$file $(DESTDIR)$(sysconfdir)/amd-gpu/floors/$${file##*/} || exit 1; done
 	$(INSTALL) -d $(DESTDIR)$(sysconfdir)/amd-gpu/environments.d
 	$(INSTALL) -D -m 644 etc/environments.d/example.toml.example $(DESTDIR)$(docdir)/examples/environment.toml
+	$(INSTALL) -D -m 644 etc/environments.d/bundle.toml.example $(DESTDIR)$(docdir)/examples/bundle.toml
 	$(INSTALL) -D -m 644 etc/plugstack.conf.example $(DESTDIR)$(docdir)/examples/plugstack.conf
 	sed 's|@sbindir@|$(sbindir)|' etc/amd-gpu-agent.service > $(build)/amd-gpu-agent.service
 	$(INSTALL) -D -m 644 $(build)/amd-gpu-agent.service $(DESTDIR)$(unitdir)/amd-gpu-agent.service
