@@ -37,9 +37,15 @@ result<plugin_settings> parse_plugin_settings(int count, char** words) {
             if (value != "off" && value != "auto")
                 return wrong(word, "is either off or auto");
             read.on_by_default = value == "auto";
+        } else if (key == "loader_check") {
+            if (value != "off" && value != "warn" && value != "stop")
+                return wrong(word, "is one of off, warn and stop");
+            read.libraries = value == "off"    ? loader_check::off
+                             : value == "warn" ? loader_check::warn
+                                               : loader_check::stop;
         } else {
-            return wrong(word,
-                         "is not known; there are socket=, deadline=, on_agent_down=, default= and environments=");
+            return wrong(word, "is not known; there are socket=, deadline=, on_agent_down=, default=, loader_check= "
+                               "and environments=");
         }
     }
     return read;

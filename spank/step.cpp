@@ -6,16 +6,20 @@
 #include "placement/visibility.hpp"
 #include "ranges.hpp"
 #include "service/client.hpp"
+#include "spank/activate.hpp"
 #include "spank/asking.hpp"
 #include "spank/binding.hpp"
+#include "spank/bounded.hpp"
+#include "spank/devices.hpp"
+#include "spank/job_cache.hpp"
+#include "spank/mounts.hpp"
 #include "spank/placing.hpp"
 #include "spank/task.hpp"
 #include "spank/task_environment.hpp"
+#include "spank/temporary.hpp"
 #include "system/host.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
 #include <string>
 #include <unistd.h>
 
@@ -29,6 +33,9 @@ struct fetched {
     preparation_reply reply;
     std::string bad_option;             ///< the option's own mistake, when it slipped past the check at submit
     std::vector<granted_gcd> step_gcds; ///< those that the step's device cgroup lets through
+    std::string no_cache;               ///< why the job has no directory for caches; empty when it has
+    std::string no_mount;               ///< why the software could not be put where it must lie
+    first_task libraries;               ///< whether the tasks' program gets the environment's
 };
 fetched step;
 
@@ -70,46 +77,7 @@ preparation_reply ask_agent() {
     return none;
 }
 
-constexpr uint32_t first_render_minor = 128; // Linux drm_drv.c
-constexpr uint32_t render_minor_limit = 512;
 constexpr unsigned most_kfd_nodes = 80; // 64 partitions and the processors
-
-bool can_open_minor(uint32_t minor) {
-    const std::string path = "/dev/dri/renderD" + std::to_string(minor);
-    const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0)
-        ::close(fd);
-    return fd >= 0 || (errno != EPERM && errno != EACCES && errno != ENOENT);
-}
-
-/// N of every /dev/dri/renderD<N> that this process may open.
-std::vector<uint32_t> open_render_minors() {
-    std::vector<uint32_t> minors;
-    for (uint32_t minor = first_render_minor; minor < render_minor_limit; ++minor)
-        if (can_open_minor(minor))
-            minors.push_back(minor);
-    return minors;
-}
-
-bool can_open(const granted_gcd& die) {
-    return !die.render_minor || can_open_minor(*die.render_minor); // without a device node a cgroup can deny nothing
-}
-
-std::vector<granted_gcd> openable(const std::vector<granted_gcd>& gcds) {
-    std::vector<granted_gcd> open;
-    std::copy_if(gcds.begin(), gcds.end(), std::back_inserter(open), can_open);
-    return open;
-}
-
-/// Why none of these can be opened, and what to do.
-std::string why_closed(const std::vector<granted_gcd>& gcds) {
-    for (const auto& die : gcds)
-        if (die.render_minor && !can_open_minor(*die.render_minor) && errno == EACCES)
-            return "the GPUs cannot be opened: the file modes of /dev/dri/renderD" + std::to_string(*die.render_minor) +
-                   " keep this user out (an administrator adds users to its group, or opens it to all)";
-    return "none of the GPUs that were prepared can be opened here; an administrator can compare gres.conf with: "
-           "amd-gpu-agent slurm-config";
-}
 
 /// The GCDs that the tasks of this step share out: where no device cgroup narrows the job's, Slurm's list does.
 std::vector<granted_gcd> gcds_of_step(spank_t spank, const std::vector<granted_gcd>& open) {
@@ -124,21 +92,6 @@ std::vector<granted_gcd> gcds_of_step(spank_t spank, const std::vector<granted_g
         return std::find(indices->begin(), indices->end(), *die.slurm_index) == indices->end();
     });
     return usable.empty() ? open : usable;
-}
-
-/// How this task's view of the node's devices compares with the job's.
-device_fence fence_around(const std::vector<granted_gcd>& open) {
-    device_fence fence;
-    for (uint32_t minor = first_render_minor; minor < render_minor_limit; ++minor) {
-        const auto same = [&](const granted_gcd& die) { return die.render_minor == minor; };
-        if (std::any_of(open.begin(), open.end(), same))
-            continue;
-        if (can_open_minor(minor))
-            fence.others_open = true;
-        else if (errno != ENOENT)
-            fence.others_closed = true;
-    }
-    return fence;
 }
 
 /// ROCR's mask for some of the job's GCDs. Opening a GPU costs the driver more than a file, so the node's other GPUs
@@ -163,6 +116,19 @@ std::vector<std::string> mask_problems(spank_t spank, std::vector<granted_gcd> o
     return visible(visibility_of(read), ids).problems;
 }
 
+/// One line about a TMPDIR that will make trouble. It may lie on a file server that is gone.
+std::string hint_about_temporary(spank_t spank) {
+    const auto path = task_variable(spank, "TMPDIR");
+    if (!path || path->empty())
+        return {};
+    const auto answer =
+        run_bounded(std::chrono::milliseconds(2000), [&] { write_out(to_text(look_at_directory(*path))); });
+    if (!answer)
+        return "TMPDIR=" + *path + " does not answer";
+    const auto facts = parse_directory_facts(*answer);
+    return facts ? temporary_hint(*path, *facts) : std::string();
+}
+
 /// What a user should know though nothing is wrong with the job, once a step.
 std::vector<std::string> remarks(spank_t spank, const placing& what) {
     std::vector<std::string> lines;
@@ -172,6 +138,8 @@ std::vector<std::string> remarks(spank_t spank, const placing& what) {
         return lines;
     if (step.reply.mask == "none")
         lines = mask_problems(spank, what.gcds);
+    if (auto hint = hint_about_temporary(spank); !hint.empty())
+        lines.push_back(std::move(hint));
     if (what.alone && what.place.tasks > 1)
         lines.emplace_back(
             "each task can open only its own GPU (--gpus-per-task, --gpu-bind), so copies between the GPUs "
@@ -200,6 +168,60 @@ bool user_binds(spank_t spank) {
     if (place.local_id == 0)
         say(line);
     ::_exit(1);
+}
+
+/// Makes the job's directory for caches, while there are still the rights to.
+void make_cache(spank_t spank) {
+    uid_t user = 0;
+    gid_t group = 0;
+    if (step.reply.cache.empty())
+        return;
+    if (spank_get_item(spank, S_JOB_UID, &user) != ESPANK_SUCCESS ||
+        spank_get_item(spank, S_JOB_GID, &group) != ESPANK_SUCCESS) {
+        step.no_cache = "Slurm does not tell whose job this is";
+        return;
+    }
+    const auto made = make_job_directory(job_directory_of(step.reply.cache), user, group);
+    if (!made)
+        step.no_cache = made.failure().what;
+}
+
+/// Applies the reply's edits and the task's own, and sees to it that the environment is what the program will get. What
+/// a user should know goes into `lines`; a fault ends the task.
+void change_environment(spank_t spank, task_place place, const std::vector<edit>& own,
+                        std::vector<std::string>& lines) {
+    const bool first = place.local_id == 0;
+    const auto variant = variant_in(step.reply.edits);
+    const auto value = [&](const std::string& name) { return task_variable(spank, name); };
+    std::vector<edit> edits;
+    if (variant)
+        edits = leaving_edits(step.reply.edits, value(variant_variable).value_or(""), value);
+    edits.insert(edits.end(), step.reply.edits.begin(), step.reply.edits.end());
+    edits.insert(edits.end(), own.begin(), own.end());
+    if (!step.reply.cache.empty() && step.no_cache.empty()) {
+        if (const auto made = make_caches(step.reply.cache); !made)
+            step.no_cache = made.failure().what;
+    }
+    if (!step.no_cache.empty() && first)
+        lines.push_back("the job has no directory for caches on this node (" + step.no_cache + ")");
+    else if (!step.reply.cache.empty() && step.no_cache.empty())
+        for (auto& change : cache_edits(step.reply.cache))
+            edits.push_back(std::move(change));
+    for (const auto& name : apply_to_task(spank, edits))
+        if (first)
+            lines.push_back("the variable " + name + " could not be changed; its value would be too long");
+    if (variant) {
+        const activation_wish wish{state().settings.libraries, !state().option->environment.empty(), first};
+        const auto done = finish_activation(spank, *variant, wish, step.libraries);
+        if (first && state().option->verbose)
+            lines.insert(lines.end(), done.details.begin(), done.details.end());
+        if (first)
+            lines.insert(lines.end(), done.lines.begin(), done.lines.end());
+        if (!done.fault.empty())
+            end_task(place, done.fault);
+    }
+    if (const auto why = too_large(spank); !why.empty())
+        end_task(place, why);
 }
 
 } // namespace
@@ -257,6 +279,7 @@ int step_post_option(spank_t spank) {
         asked.slurm_conf = conf;
     asked.attach_only = true;
     step.reply = ask_agent();
+    step.libraries.share();
     return 0;
 }
 
@@ -272,6 +295,9 @@ int task_privileged(spank_t spank) {
             asked.gpus = parse_ranges(*list);
         step.reply = ask_agent();
     }
+    make_cache(spank);
+    if (const auto mounted = mount_for_task(step.reply.mounts); !mounted)
+        step.no_mount = mounted.failure().what;
     // In the step's device cgroup, but not yet in the task's own: the difference tells whether tasks have GPUs of their
     // own.
     step.step_gcds = openable(step.reply.gcds);
@@ -287,6 +313,8 @@ int task_start(spank_t spank) {
         if (place.local_id == 0)
             say(reply.message + "; the job runs all the same, as this site has decided");
     }
+    if (!step.no_mount.empty())
+        end_task(place, step.no_mount);
     if (reply.gcds.empty())
         return 0; // no AMD GPUs on this node
 
@@ -322,13 +350,9 @@ int task_start(spank_t spank) {
     if (!mask && reply.mask != "none" && first)
         lines.emplace_back(
             "no mask can be set: the GPUs have no unique ids, and only some of the others can be opened");
-    auto edits = reply.edits;
     const auto own =
         task_edits(mine, mask, [&](const std::string& name) { return task_variable(spank, name).has_value(); });
-    edits.insert(edits.end(), own.begin(), own.end());
-    for (const auto& name : apply_to_task(spank, edits))
-        if (first)
-            lines.push_back("the variable " + name + " could not be changed; its value would be too long");
+    change_environment(spank, place, own, lines);
 
     const bool bound = !what.binds || row.cpus.empty() || bind_to(row.cpus);
     if (state().option->verbose) {

@@ -1,15 +1,13 @@
 #include "spank/task_environment.hpp"
 
-#include <cstring>
-
 namespace amd_gpu {
 
 std::optional<std::string> task_variable(spank_t spank, const std::string& name) {
-    std::string buffer(longest_variable, '\0');
+    // Made once: an activation asks for hundreds of variables, one callback after the other.
+    static std::string buffer(longest_variable, '\0');
     if (spank_getenv(spank, name.c_str(), buffer.data(), static_cast<int>(buffer.size())) != ESPANK_SUCCESS)
         return std::nullopt;
-    buffer.resize(std::strlen(buffer.c_str()));
-    return buffer;
+    return std::string(buffer.c_str());
 }
 
 std::vector<std::string> apply_to_task(spank_t spank, const std::vector<edit>& edits) {

@@ -43,6 +43,7 @@ int serve_here(const command_context& context) {
     const ending_signals signals; // before `jobs`, which has threads
     forget_unfinished_probes(*site);
     preparations jobs(*site);
+    jobs.tidy_up();
     // The first job should not pay for the first discovery; without GPUs, or with a broken driver, there is still a
     // service.
     const auto found = jobs.work().here(deadline::in(site->discovery_deadline));

@@ -244,6 +244,8 @@ const std::vector<setting_row>& setting_rows() {
                                    "what happens to a job when neither it nor the node is at fault"),
         make<&s::apu_xnack>("job", "apu_xnack", "truth", 0, 1,
                             "whether tasks on APUs get HSA_XNACK=1 when they do not set it themselves"),
+        make<&s::job_cache_directory>("job", "cache_directory", "path", 0, longest_path,
+                                      "directory on a disk of this node for the caches of each job; empty: none"),
         make<&s::reserved_cores>("job", "reserved_cores", "cores", 0, highest_core,
                                  "hardware threads that no task is bound to"),
     };

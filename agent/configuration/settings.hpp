@@ -86,8 +86,9 @@ struct settings {
     mask_mode mask = mask_mode::rank;
     bind_mode bind = bind_mode::closest;
     fault_policy on_service_fault = fault_policy::fail_job;
-    bool apu_xnack = false;               ///< tasks on APUs run with HSA_XNACK=1 unless they say otherwise
-    std::vector<uint32_t> reserved_cores; ///< hardware threads that the site keeps from jobs
+    bool apu_xnack = false; ///< tasks on APUs run with HSA_XNACK=1 unless they say otherwise
+    std::string job_cache_directory = "/var/cache/amd-gpu-jobs"; ///< parent of the jobs' caches; empty: none
+    std::vector<uint32_t> reserved_cores;                        ///< hardware threads that the site keeps from jobs
 
     bool operator==(const settings&) const = default;
 };

@@ -75,6 +75,12 @@ std::optional<granted_gcd> parse_gcd(std::string_view text) {
     return die;
 }
 
+/// "/a/b" without ".." parts, so that it lies where it seems to, and without white space, which separates two of them.
+bool is_absolute(std::string_view path) {
+    return path.starts_with('/') && path.find("/..") == std::string_view::npos &&
+           path.find_first_of(" \t\n") == std::string_view::npos;
+}
+
 error malformed(std::string_view what) {
     return {error_code::peer, "a message of the agent's socket has a bad or missing field: " + std::string(what)};
 }
@@ -192,6 +198,9 @@ message to_message(const preparation_reply& reply) {
         to.add("gcd", gcd_text(die));
     for (const auto& change : reply.edits)
         to.add("edit", change.text());
+    for (const auto& one : reply.mounts)
+        to.add("mount", one.source + " " + one.target);
+    add_text(to, "cache", reply.cache);
     for (const auto& line : reply.report)
         to.add("report", line);
     return to;
@@ -224,6 +233,17 @@ result<preparation_reply> to_reply(const message& from) {
             return change.failure();
         reply.edits.push_back(std::move(*change));
     }
+    for (auto text : from.all("mount")) {
+        mount_request one;
+        one.source = next_word(text);
+        one.target = text;
+        if (!is_absolute(one.source) || !is_absolute(one.target))
+            return malformed("mount");
+        reply.mounts.push_back(std::move(one));
+    }
+    reply.cache = from.text("cache");
+    if (!reply.cache.empty() && !is_absolute(reply.cache))
+        return malformed("cache");
     for (const auto line : from.all("report"))
         reply.report.emplace_back(line);
     return reply;

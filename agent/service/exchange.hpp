@@ -60,6 +60,14 @@ struct granted_gcd {
     bool operator==(const granted_gcd&) const = default;
 };
 
+/// A directory of this node that the tasks of a step see at a fixed place, read-only.
+struct mount_request {
+    std::string source; ///< absolute, without white space; so is the target, which exists
+    std::string target;
+
+    bool operator==(const mount_request&) const = default;
+};
+
 /// The agent's answer.
 struct preparation_reply {
     outcome how = outcome::ready;
@@ -72,6 +80,9 @@ struct preparation_reply {
     std::string bind;         ///< none or closest
     std::vector<granted_gcd> gcds;
     std::vector<edit> edits;
+    std::vector<mount_request> mounts;
+    /// PARENT/JOBID/KEY: caches of this job on this node for software of that key; empty: none. The parent exists.
+    std::string cache;
     std::vector<std::string> report; ///< what was found and done, for `verbose`
 
     bool operator==(const preparation_reply&) const = default;

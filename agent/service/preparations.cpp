@@ -1,5 +1,6 @@
 #include "service/preparations.hpp"
 
+#include "service/job_caches.hpp"
 #include "system/process.hpp"
 
 #include <algorithm>
@@ -17,6 +18,9 @@ constexpr auto between_looks = 2000ms;
 constexpr unsigned most_looks = 10;        // then Slurm's own two minutes are not much longer
 constexpr uint32_t most_requeues = 2;      // a job that met three bad nodes will not be helped by a fourth
 constexpr std::size_t most_entries = 1024; // a node runs far fewer at once; epilogs that never came must not add up
+constexpr auto longest_removal = 10000ms;  // of a job's caches at a time: an agent that ends waits no longer
+constexpr auto between_removals = 2000ms;
+constexpr unsigned most_removals = 5;
 constexpr auto longest_preparation = 120000ms;
 
 /// Whether a step asks for the same thing as its job did, so that the job's preparation serves it as it is.
@@ -248,6 +252,27 @@ void preparations::release(uint32_t job) {
         std::erase_if(entries_, [&](const auto& known) { return known.first.first == job; });
     }
     preparer_.release(job);
+    removals_.after(0ms, [this, job] { remove_cache(job, most_removals); });
+}
+
+/// The next attempt of a job that was requeued may be here before its last one's cache is gone; then it is that one's.
+void preparations::remove_cache(uint32_t job, unsigned tries_left) {
+    status done = success();
+    if (!has_step_daemon(job))
+        done = remove_job_cache(site_, job, deadline::in(longest_removal));
+    else if (tries_left <= 1)
+        return;
+    else
+        done = error{error_code::timed_out, "its step daemon is still there"};
+    if (!done && tries_left > 1)
+        removals_.after(between_removals, [this, job, tries_left] { remove_cache(job, tries_left - 1); });
+    else
+        log_failure("remove caches", done);
+}
+
+void preparations::tidy_up() {
+    log_failure("caches of jobs", make_job_cache_parent(site_));
+    removals_.after(0ms, [this] { remove_old_job_caches(site_, has_step_daemon, deadline::in(longest_removal)); });
 }
 
 std::string preparations::status_json() const {

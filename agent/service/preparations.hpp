@@ -24,6 +24,8 @@ class preparations {
     preparation_reply answer(const preparation_request& request, const progress& say);
     /// Forgets a job that has ended.
     void release(uint32_t job);
+    /// Removes what jobs of an earlier agent have left on this node, and gets ready for those to come.
+    void tidy_up();
     /// Counters, jobs and children that cannot be ended, as one JSON object.
     [[nodiscard]] std::string status_json() const;
 
@@ -51,6 +53,7 @@ class preparations {
     void tell_of_node_fault(const preparation_request& request, preparation& made);
     void start_again(const preparation_request& request, unsigned tries_left);
     void end_once(const preparation_request& request, entry& mine, const std::string& message);
+    void remove_cache(uint32_t job, unsigned tries_left);
     std::string node_name(const preparation_request& request);
 
     static constexpr unsigned most_lines = 60; // of one user in a minute
@@ -63,6 +66,7 @@ class preparations {
     unsigned serials_ = 0;
     log_budget log_{most_lines};
     std::string node_; ///< as Slurm's prologs name this node
+    later removals_;   // apart from what Slurm is told, which must not wait for a large cache
     later later_;      // last: its thread must stop before what it uses goes
 };
 

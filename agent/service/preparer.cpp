@@ -3,6 +3,7 @@
 #include "discovery/discover.hpp"
 #include "node/process_target.hpp"
 #include "placement/placement.hpp"
+#include "service/job_caches.hpp"
 #include "service/report.hpp"
 #include "system/files.hpp"
 
@@ -263,6 +264,7 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
         made.reply.edits = (*active)->edits;
         made.reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_ENVIRONMENT", environment});
         made.reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_VARIANT", (*active)->choice.chosen.path});
+        made.reply.cache = job_cache(site_, request.job, (*active)->choice.chosen.key());
         made.reply.report.push_back(fmt::format("environment {}: {}", environment, (*active)->choice.explanation));
     }
     if (xnack) // a target that the job names is its word; the site's default gives way to the user's own variable

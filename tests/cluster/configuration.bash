@@ -103,5 +103,8 @@ floors_directory = "/mnt/etc/amd-gpu/floors"
 directory = "/mnt/etc/amd-gpu/environments.d"
 index = "/mnt/etc/amd-gpu/index"
 user_index = "/mnt/work/{user}.variants"
+
+[job]
+cache_directory = "/mnt/nodes/$node/caches"
 TEXT
 }

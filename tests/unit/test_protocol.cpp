@@ -153,6 +153,8 @@ TEST_CASE("a reply says the same on both sides", "[exchange]") {
     reply.bind = "none";
     reply.gcds = {{0, 0, "0000:c1:00.0", "00d1a2b3c4d5e6f7", 128, "gfx90a:sramecc+", {48, 49, 50, 112}, 3, 7},
                   {1, std::nullopt, "0000:c6:00.0/3", "", std::nullopt, "", {}, {}, {}}};
+    reply.mounts = {{"/var/cache/amd-gpu-agent/mounts/ab", "/opt/software"}, {"/var/cache/c", "/user-environment"}};
+    reply.cache = "/var/cache/amd-gpu-jobs/17/abcd";
     reply.edits = {{edit::kind::prepend, "PATH", "/opt/a b/bin"}, {edit::kind::unset, "X", ""}};
     reply.report = {"one", "two = 2"};
     const auto read = to_reply(decoded(*encode(to_message(reply))));
@@ -198,6 +200,11 @@ TEST_CASE("missing and malformed fields are refused", "[exchange]") {
     CHECK_FALSE(to_reply(message(reply).add("gcd", "0 0 0000:c1:00.0")));
     CHECK_FALSE(to_reply(message(reply).add("gcd", "0 0 0000:c1:00.0 - - - - more")));
     CHECK_FALSE(to_reply(message(reply).add("edit", "explode PATH=/")));
+    for (const char* mount : {"/a", "/a b", "a /b", "/a /b c", "/a/../etc /b", ""}) {
+        CAPTURE(mount);
+        CHECK_FALSE(to_reply(message(reply).add("mount", mount)));
+    }
+    CHECK_FALSE(to_reply(message(reply).add("cache", "relative")));
 }
 
 TEST_CASE("ranges of numbers are read and written", "[exchange]") {
