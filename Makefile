@@ -220,8 +220,10 @@ fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(fuzz_sources))
 fuzzed_sources := $(wildcard agent/node/*.cpp agent/target/*.cpp agent/snapshot/*.cpp agent/discovery/*.cpp agent/placement/*.cpp) $(plugin_pure_sources) \
                   $(addprefix agent/,ranges.cpp system/files.cpp system/process.cpp system/archive.cpp system/host.cpp system/hwloc.cpp commands/node_text.cpp table.cpp \
                   doctor/checks.cpp doctor/slurm_checks.cpp doctor/hip_checks.cpp doctor/plugin_file.cpp \
-                  service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp environment/variant.cpp system/sha256.cpp \
-                  environment/elf_file.cpp environment/code_objects.cpp)
+                  service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp \
+                  environment/elf_file.cpp environment/code_objects.cpp environment/variant.cpp system/sha256.cpp \
+                  environment/bundle_index.cpp environment/catalogue.cpp environment/sources.cpp environment/edit_tables.cpp environment/prefix.cpp \
+                  configuration/document.cpp configuration/values.cpp system/minisign.cpp)
 fuzz_compile   := -std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Iagent -MMD -MP
 fuzz_objects   := $(patsubst %.cpp,$(build)/fuzz/obj/%.o,$(fuzzed_sources))
 
@@ -300,6 +302,8 @@ install: all
 	$(INSTALL) -d $(DESTDIR)$(sysconfdir)/amd-gpu/environments.d
 	$(INSTALL) -D -m 644 etc/environments.d/example.toml.example $(DESTDIR)$(docdir)/examples/environment.toml
 	for file in etc/providers/*; do $(INSTALL) -D -m 755 $$file $(DESTDIR)$(docdir)/examples/$${file##*/} || exit 1; done
+	$(INSTALL) -D -m 644 etc/environments.d/bundle.toml.example $(DESTDIR)$(docdir)/examples/bundle.toml
+	$(INSTALL) -D -m 644 etc/environments.d/guix.toml.example $(DESTDIR)$(docdir)/examples/guix.toml
 	$(INSTALL) -D -m 644 etc/plugstack.conf.example $(DESTDIR)$(docdir)/examples/plugstack.conf
 	sed 's|@sbindir@|$(sbindir)|' etc/amd-gpu-agent.service > $(build)/amd-gpu-agent.service
 	$(INSTALL) -D -m 644 $(build)/amd-gpu-agent.service $(DESTDIR)$(unitdir)/amd-gpu-agent.service

@@ -124,7 +124,8 @@ status may_use(const bundle_index& index, uint64_t highest, int64_t now) {
 
 result<std::vector<variant_candidate>> bundle_variants(const settings& site, const environment& of, deadline until,
                                                        const progress& say) {
-    const auto index = current_index(site, of, until, say);
+    const progress tell = say ? say : [](const std::string&) {};
+    const auto index = current_index(site, of, until, tell);
     if (!index)
         return index.failure().within("environment " + of.name);
     const auto found = index->environments.find(of.name);

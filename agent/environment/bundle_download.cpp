@@ -56,7 +56,7 @@ class watch {
   public:
     watch(const download_request& what, const progress& say)
         : what_(what)
-        , say_(say) {}
+        , say_(say ? say : [](const std::string&) {}) {}
 
     void line(std::string_view text) {
         const auto message = parse_child_line(text);
@@ -100,7 +100,7 @@ class watch {
     }
 
     const download_request& what_;
-    const progress& say_;
+    progress say_;
     uint64_t bytes_ = 0;
     deadline::clock::time_point told_ = deadline::clock::now();
     std::optional<status> ended_;

@@ -13,8 +13,9 @@ using nlohmann::json;
 
 constexpr std::string_view provider = "bundle";
 constexpr std::size_t most_environments = 10000;
-constexpr std::size_t most_variants = 1000; // of one environment
-constexpr int deepest = 8;                  // levels of nesting; ours has 5
+constexpr std::size_t most_variants = 1000;    // of one environment
+constexpr int deepest = 8;                     // levels of nesting; ours has 5
+constexpr uint64_t last_moment = 253402300799; // 9999-12-31T23:59:59Z
 constexpr uint64_t largest_number = uint64_t{1} << 53;
 // Keys that a variant has in the index and in a record alike.
 constexpr const char* same_keys[] = {"targets",       "edits",  "suggests_edits", "mount_point",
@@ -29,7 +30,7 @@ std::optional<uint64_t> number_in(const json& from, const char* key) {
 
 std::optional<int64_t> time_in(const json& from, const char* key) {
     if (const auto number = number_in(from, key))
-        return static_cast<int64_t>(*number);
+        return *number <= last_moment ? std::optional(static_cast<int64_t>(*number)) : std::nullopt;
     const auto found = from.find(key);
     return found != from.end() && found->is_string() ? parse_utc(found->get_ref<const std::string&>()) : std::nullopt;
 }

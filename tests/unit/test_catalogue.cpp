@@ -159,9 +159,10 @@ TEST_CASE("the sources of an environment are read by its provider", "[catalogue]
     CHECK(guix.prefer == preference::exact);
     CHECK(guix.guix == guix_source{"/m.scm", {}, "/c.scm", "znver3", {"https://a", "https://b"}});
     CHECK(definition("provider = \"guix\"\n[guix]\npackages = [\"a\", \"b@1\"]\n").guix.packages.size() == 2);
+    const std::string key = "RWRXBlwiOk/RGlWrPX9mGf0mIvVjVxG6dj2eN3878MNW92eggbrmga1v";
     const environment bundle =
-        definition("provider = \"bundle\"\n[bundle]\nurls = [\"https://a/x\"]\nkeys = [\"RWx\"]\n");
-    CHECK(bundle.bundle == bundle_source{{"https://a/x"}, {"RWx"}});
+        definition("provider = \"bundle\"\n[bundle]\nurls = [\"https://a/x\"]\nkeys = [\"" + key + "\"]\n");
+    CHECK(bundle.bundle == bundle_source{{"https://a/x"}, {key}});
     const environment command =
         definition("provider = \"command\"\n[command]\nprogram = \"/x\"\narguments = [\"-v\"]\nuser = \"u\"\n");
     CHECK(command.program == command_source{"/x", {"-v"}, "u"});
@@ -177,9 +178,13 @@ TEST_CASE("mistakes in sources are named with their line", "[catalogue]") {
     CHECK(mistakes(guix + "packages = [\"a\"]\nchanels = \"/c\"") ==
           ":4: unknown key in [guix]: \"chanels\"; did you mean channels?");
     const std::string bundle = "provider = \"bundle\"\n[bundle]\n";
+    const std::string key = "RWRXBlwiOk/RGlWrPX9mGf0mIvVjVxG6dj2eN3878MNW92eggbrmga1v";
+    CHECK(mistakes(bundle + "urls = [\"https://a\"]\nkeys = [\"RWx\"]") ==
+          ":4: one of keys is no public key of minisign, such as \"RW...\" with 56 characters");
     CHECK_THAT(mistakes(bundle + "urls = [\"https://a\"]"), Contains("must hold keys"));
-    CHECK_THAT(mistakes(bundle + "keys = [\"RW\"]"), Contains("must hold urls"));
-    CHECK(mistakes(bundle + "keys = [\"RW\"]\nurls = [\"ftp://a\"]") == ":4: urls must begin with https:// or http://");
+    CHECK_THAT(mistakes(bundle + "keys = [\"" + key + "\"]"), Contains("must hold urls"));
+    CHECK(mistakes(bundle + "keys = [\"" + key + "\"]\nurls = [\"ftp://a\"]") ==
+          ":4: urls must begin with https:// or http://");
     const std::string command = "provider = \"command\"\n[command]\n";
     CHECK_THAT(mistakes(command), Contains("must hold program"));
     CHECK_THAT(mistakes(command + "program = \"x\""), Contains("program must be an absolute path"));
