@@ -114,3 +114,15 @@ TEXT
     drained n0
     [[ $(reason_of n0) == *0000:ce:00.0* ]]
 }
+
+# case: SPK-11
+@test "of a heterogeneous job only the component with the option gets the environment" {
+    run as_user salloc --quiet -N1 -n1 --gpus-per-node=1 : -N1 -n1 --gpus-per-node=1 \
+        srun --quiet --amd-gpu=auto,probe=off,env=demo sh -c 'echo "one ${SLURM_AMD_GPU_ENVIRONMENT-none}"' : \
+        sh -c 'echo "two ${SLURM_AMD_GPU_ENVIRONMENT-none} ${MIOPEN_USER_DB_PATH-none}"'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'one demo'* ]]
+    [[ $output == *'two none none'* ]]
+    [ -z "$(ls -A /mnt/nodes/n0/caches /mnt/nodes/n1/caches | grep -v :)" ] || within 10 no_caches_left
+}
