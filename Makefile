@@ -188,8 +188,9 @@ demo check: have-deps
 	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts
 	@tests/$(if $(filter demo,$@),demo/demo,run) $(build)
 
-# The long parts: the unit and simulated-node tests under the sanitizers, and some minutes of fuzzing.
+# The long parts: tests that take minutes, the unit and simulated-node tests under the sanitizers, and some minutes of fuzzing.
 check-long: check
+	@$(unit_tests) '[long]'
 	@$(MAKE) --no-print-directory SANITIZE=address,undefined sanitized
 	@$(MAKE) --no-print-directory SANITIZE=thread sanitized
 	@$(MAKE) --no-print-directory fuzz
@@ -219,7 +220,8 @@ fuzzers      := $(patsubst tests/fuzz/%.cpp,$(build)/fuzz/%,$(fuzz_sources))
 fuzzed_sources := $(wildcard agent/node/*.cpp agent/target/*.cpp agent/snapshot/*.cpp agent/discovery/*.cpp agent/placement/*.cpp) $(plugin_pure_sources) \
                   $(addprefix agent/,ranges.cpp system/files.cpp system/process.cpp system/archive.cpp system/host.cpp system/hwloc.cpp commands/node_text.cpp table.cpp \
                   doctor/checks.cpp doctor/slurm_checks.cpp doctor/hip_checks.cpp doctor/plugin_file.cpp \
-                  service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp environment/variant.cpp system/sha256.cpp)
+                  service/protocol.cpp service/client.cpp service/exchange.cpp service/slurm_gpus.cpp environment/edits.cpp \
+                  environment/elf_file.cpp environment/code_objects.cpp environment/variant.cpp system/sha256.cpp)
 fuzz_compile   := -std=c++20 -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I. -Iagent -MMD -MP
 fuzz_objects   := $(patsubst %.cpp,$(build)/fuzz/obj/%.o,$(fuzzed_sources))
 
@@ -235,7 +237,7 @@ $(build)/fuzz/libfuzzed.a: $(fuzz_objects)
 $(build)/fuzz/%: tests/fuzz/%.cpp $(build)/fuzz/libfuzzed.a
 	$(call say,FUZZER,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(fuzz_compile) -fsanitize=fuzzer -o $@ $< $(build)/fuzz/libfuzzed.a -lfmt -larchive -lhwloc -lcrypto -ldl
+	$(Q)$(CLANG) $(fuzz_compile) -fsanitize=fuzzer -o $@ $< $(build)/fuzz/libfuzzed.a -lfmt -larchive -lhwloc -lcrypto -lzstd -lz -ldl
 
 # What a fuzzer finds is kept in the build; what should stay goes to tests/fuzz/corpus, which every unit test run reads.
 .PHONY: fuzz

@@ -16,9 +16,10 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     app.fallthrough();
     try {
-        for (const auto add : {add_discover, add_targets, add_resolve, add_probe, add_prepare, add_status, add_config,
-                               add_serve, add_slurm_config, add_doctor, add_snapshot, add_variants, add_realise,
-                               add_read_index, add_read_smi, add_empty_directory})
+        for (const auto add :
+             {add_discover, add_targets, add_resolve, add_probe, add_prepare, add_status, add_config, add_serve,
+              add_slurm_config, add_doctor, add_snapshot, add_variants, add_realise, add_libraries, add_read_index,
+              add_read_smi, add_download, add_mount_blob, add_empty_directory})
             add(app, context);
         app.parse(argc, argv);
         return context.exit_status;

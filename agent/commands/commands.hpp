@@ -43,7 +43,10 @@ void add_doctor(CLI::App& app, command_context& context);
 void add_snapshot(CLI::App& app, command_context& context);
 void add_variants(CLI::App& app, command_context& context);
 void add_realise(CLI::App& app, command_context& context);
+void add_libraries(CLI::App& app, command_context& context);
 void add_read_index(CLI::App& app, command_context& context);
+void add_mount_blob(CLI::App& app, command_context& context);
+void add_download(CLI::App& app, command_context& context);
 void add_read_smi(CLI::App& app, command_context& context);
 void add_empty_directory(CLI::App& app, command_context& context);
 

@@ -1,6 +1,7 @@
 // amd-gpu-agent realise: makes a variant of an environment exist, on a head or service node, and writes its record into
 // the index: the site's for root, one's own for everybody else.
 #include "commands/commands.hpp"
+#include "commands/wanted_environment.hpp"
 
 #include "configuration/settings.hpp"
 #include "environment/provider.hpp"
@@ -8,12 +9,10 @@
 #include "environment/variant_index.hpp"
 #include "system/fd.hpp"
 #include "system/files.hpp"
-#include "system/sha256.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -40,40 +39,8 @@ struct realise_arguments {
     double time_limit = 12 * 3600;
 };
 
-constexpr std::size_t largest_manifest = 1UL << 20;
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t lock_mode = 0600;
-
-/// A user's own environment: a manifest file, named for its content as jobs name it.
-result<environment> environment_of_file(const std::string& file, const std::string& channels) {
-    const std::unique_ptr<char, void (*)(void*)> whole(::realpath(file.c_str(), nullptr), std::free);
-    if (!whole)
-        return error{error_code::usage, system_error(errno, file).what};
-    const result<std::string> content = read_file(whole.get(), largest_manifest);
-    if (!content)
-        return error{error_code::usage, content.failure().what};
-    environment made;
-    made.name = "sha256:" + sha256_of(*content);
-    made.provider = "guix";
-    made.guix.manifest = whole.get();
-    made.file = whole.get();
-    if (channels.empty())
-        return made;
-    const std::unique_ptr<char, void (*)(void*)> pins(::realpath(channels.c_str(), nullptr), std::free);
-    if (!pins)
-        return error{error_code::usage, system_error(errno, channels).what};
-    made.guix.channels = pins.get();
-    return made;
-}
-
-result<environment> wanted_environment(const settings& site, const realise_arguments& arguments) {
-    if (arguments.environment.find('/') != std::string::npos)
-        return environment_of_file(arguments.environment, arguments.channels);
-    const auto known = load_catalogue(site.environments_directory);
-    if (!known)
-        return known.failure();
-    return find_environment(*known, arguments.environment);
-}
 
 /// The targets in canonical form: order and duplicates would make another variant of the same software.
 result<std::vector<target_id>> canonical_targets(const std::string& list) {
@@ -219,7 +186,7 @@ int run_realise(const realise_arguments& arguments, const std::string& configura
         return report(site.failure());
     if (arguments.targets.empty() != arguments.default_targets)
         return report({error_code::usage, "give either --targets T[,T...] or --default-targets"});
-    const result<environment> of = wanted_environment(*site, arguments);
+    const result<environment> of = wanted_environment(*site, arguments.environment, arguments.channels);
     if (!of)
         return report(of.failure());
     const bool own = is_digest_name(of->name) || ::geteuid() != 0;

@@ -70,6 +70,14 @@ struct settings {
     std::string cache_directory = "/var/cache/amd-gpu-agent"; ///< of this node, on a local disk
     uint64_t cache_limit = 64ULL << 30;                       ///< bytes of fetched software kept
     std::string fetch_user = "nobody";                        ///< downloads run as
+    // [bundle]
+    std::chrono::milliseconds index_refresh{300 * 1000};   ///< so long an index of images counts as new
+    std::chrono::milliseconds connect_limit{5000};         ///< for reaching one server
+    std::chrono::milliseconds stall_limit{15000};          ///< so long a server may send next to nothing
+    std::chrono::milliseconds download_limit{1800 * 1000}; ///< for one image, whatever the job would wait
+    std::string ca_file;                                   ///< certificates to trust; empty: the system's
+    std::string proxy;                                     ///< empty: none
+    std::string no_proxy;                                  ///< hosts and domains that need none, "a.example,.site"
     // [guix]
     std::string guix_program = "/usr/bin/guix";
     std::string guix_user = "nobody";                        ///< evaluates for root

@@ -21,14 +21,6 @@ constexpr std::string_view keys[] = {"description", "provider", "path",   "targe
                                      "edits",       "guix",     "bundle", "command"};
 constexpr std::string_view providers[] = {"prefix", "guix", "bundle", "command"};
 
-/// What the option env=NAME can say.
-bool is_environment_name(std::string_view name) {
-    return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '_' ||
-               c == '+' || c == '-';
-    });
-}
-
 void read_text(const toml_entry& entry, std::string& to, complaints& wrong) {
     if (entry.value.what != toml_value::kind::text)
         wrong.add(entry.line, entry.key + " must be a text, not " + std::string(entry.value.kind_text()));
@@ -125,6 +117,13 @@ void check_provider(const toml_value& document, const environment& made, complai
 }
 
 } // namespace
+
+bool is_environment_name(std::string_view name) {
+    return !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '_' ||
+               c == '+' || c == '-';
+    });
+}
 
 result<std::vector<std::string>> environment_files(const std::string& directory) {
     std::vector<std::string> files;

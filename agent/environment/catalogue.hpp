@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace amd_gpu {
@@ -38,6 +39,9 @@ struct variant_candidate {
 
 /// Environment name -> definition.
 using catalogue = std::map<std::string, environment>;
+
+/// What the option env=NAME can say, and a definition's file be named: letters, digits, "._+-", no dot first.
+bool is_environment_name(std::string_view name);
 
 /// The definitions in a directory: paths of its *.toml, sorted. No directory: none. Errors (configuration): unreadable.
 result<std::vector<std::string>> environment_files(const std::string& directory);

@@ -2,6 +2,7 @@
 #include "environment/provider.hpp"
 
 #include "configuration/settings.hpp"
+#include "environment/bundle.hpp"
 #include "environment/command_provider.hpp"
 #include "environment/guix.hpp"
 #include "environment/prefix.hpp"
@@ -9,12 +10,14 @@
 
 namespace amd_gpu {
 
-result<std::vector<variant_candidate>> variants_of(const settings& site, const environment& of, deadline /*until*/,
-                                                   const progress& /*say*/) {
+result<std::vector<variant_candidate>> variants_of(const settings& site, const environment& of, deadline until,
+                                                   const progress& say) {
     if (of.provider == "prefix")
         return prefix_variants(of);
     if (of.provider == "guix" || of.provider == "command")
         return indexed_variants(site, of);
+    if (of.provider == "bundle")
+        return bundle_variants(site, of, until, say);
     return error{error_code::unsupported, "the provider " + of.provider + " cannot be used yet"};
 }
 
@@ -23,6 +26,11 @@ result<std::unique_ptr<realiser>> make_realiser(const settings& site, const envi
         return guix_realiser(site, of);
     if (of.provider == "command")
         return command_realiser(site, of);
+    if (of.provider == "bundle")
+        return error{error_code::unsupported,
+                     "the images of environment " + of.name +
+                         " are made where their web server's tree lies: amd-gpu-agent bundle add TREE " + of.name +
+                         " --targets T --from DIRECTORY --key FILE"};
     if (of.provider == "prefix")
         return error{error_code::unsupported, "environment " + of.name + " lies on disk: whatever is in " + of.path +
                                                   " is used, and nothing has to be realised"};

@@ -2,6 +2,7 @@
 #include "environment/sources.hpp"
 
 #include "configuration/values.hpp"
+#include "system/minisign.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -83,7 +84,13 @@ void read_source(const toml_entry& table, bundle_source& to, complaints& wrong) 
         return url.starts_with("https://") || url.starts_with("http://") ? ""
                                                                          : "urls must begin with https:// or http://";
     };
-    read_table(table, {{"urls", list_into(to.urls, wrong, url_mistake)}, {"keys", list_into(to.keys, wrong)}}, wrong);
+    const auto key_mistake = [](std::string_view key) {
+        const std::string mistake = public_key_mistake(key);
+        return mistake.empty() ? mistake : "one of keys " + mistake;
+    };
+    read_table(table,
+               {{"urls", list_into(to.urls, wrong, url_mistake)}, {"keys", list_into(to.keys, wrong, key_mistake)}},
+               wrong);
     if (to.urls.empty())
         wrong.add(table.line, "[bundle] must hold urls = [\"https://...\"]");
     if (to.keys.empty())

@@ -18,12 +18,6 @@ using nlohmann::json;
 constexpr std::size_t most_records = 64; // of one environment of one user
 constexpr auto longest_reading = std::chrono::seconds(5);
 
-std::string replaced(std::string text, std::string_view what, const std::string& by) {
-    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
-        text.replace(at, what.size(), by);
-    return text;
-}
-
 /// One record of the child's answer, if it may be used. A user's software lies where the user can read it; an image
 /// would have to be mounted by root, and for nobody but the site does root mount anything.
 variant_candidate checked(const json& text, const std::string& name) {

@@ -33,6 +33,8 @@ status make_directories(const std::string& path, mode_t mode);
 std::optional<uint64_t> parse_number(std::string_view text);
 /// Text without white space at both ends.
 std::string_view trimmed(std::string_view text);
+/// A text with every occurrence of `what` replaced.
+std::string replaced(std::string text, std::string_view what, const std::string& by);
 /// "a,b,,c" split at a separator; empty parts are kept.
 std::vector<std::string> split(std::string_view text, char separator);
 /// errno in words with the code of our own that fits it.

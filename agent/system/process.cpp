@@ -23,6 +23,8 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto grace_after_term = 200ms;
 constexpr auto grace_after_kill = 2000ms;
+constexpr std::size_t most_descriptors = 4;
+constexpr int lowest_own = 16; // above those that a child gets
 
 std::mutex abandoned_lock;
 std::vector<pid_t> abandoned; // children that SIGKILL did not end; reaped when they go after all
@@ -48,19 +50,28 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     return list;
 }
 
-/// Everything the child does between fork and exec; async-signal-safe calls alone. Returns only by failing, with errno.
-void become(const command& what, char* const* arguments, char* const* environment, int out, int err, int failure,
+/// Everything the child does between fork and exec; async-signal-safe calls alone. Returns only by failing, with errno;
+/// `failure` then is where to tell it.
+void become(const command& what, char* const* arguments, char* const* environment, int out, int err, int& failure,
             pid_t parent) {
     // Descriptors may arrive as 0..2 when the parent was started without them; move them out of the way first.
-    const int high_out = ::fcntl(out, F_DUPFD_CLOEXEC, 10);
-    const int high_err = ::fcntl(err, F_DUPFD_CLOEXEC, 10);
-    const int high_failure = ::fcntl(failure, F_DUPFD_CLOEXEC, 10);
+    const int high_out = ::fcntl(out, F_DUPFD_CLOEXEC, lowest_own);
+    const int high_err = ::fcntl(err, F_DUPFD_CLOEXEC, lowest_own);
+    const int high_failure = ::fcntl(failure, F_DUPFD_CLOEXEC, lowest_own);
     const int null = ::open("/dev/null", O_RDONLY);
+    std::array<int, most_descriptors> handed{};
+    for (std::size_t i = 0; i < what.descriptors.size(); ++i)
+        if ((handed.at(i) = ::fcntl(what.descriptors[i], F_DUPFD_CLOEXEC, lowest_own)) < 0)
+            return;
     if (high_out < 0 || high_err < 0 || high_failure < 0 || null < 0)
         return;
+    failure = high_failure;
     if (::dup2(null, 0) < 0 || ::dup2(high_out, 1) < 0 || ::dup2(high_err, 2) < 0)
         return;
     ::syscall(SYS_close_range, 3U, ~0U, 4U /* CLOSE_RANGE_CLOEXEC */);
+    for (std::size_t i = 0; i < what.descriptors.size(); ++i)
+        if (::dup2(handed.at(i), 3 + static_cast<int>(i)) < 0) // the copy survives exec
+            return;
 
     ::setpgid(0, 0);
     sigset_t none;
@@ -197,6 +208,8 @@ std::string child_result::text() const {
 
 result<child_result> run(const command& what, deadline until, const std::function<void(std::string_view)>& on_line,
                          const std::function<void(std::string_view)>& on_diagnostic) {
+    if (what.descriptors.size() > most_descriptors)
+        return error{error_code::internal, "a child cannot get so many descriptors"};
     auto out = make_pipe();
     auto err = make_pipe();
     auto failure = make_pipe();
@@ -214,11 +227,11 @@ result<child_result> run(const command& what, deadline until, const std::functio
     if (child < 0)
         return system_error(errno, "fork");
     if (child == 0) {
-        become(what, arguments.data(), environment.data(), out->write.get(), err->write.get(), failure->write.get(),
-               parent);
+        int tell = failure->write.get();
+        become(what, arguments.data(), environment.data(), out->write.get(), err->write.get(), tell, parent);
         const int reason = errno;
         // Nothing can be done when even this write fails; the parent then sees exit status 127.
-        [[maybe_unused]] const ssize_t told = ::write(failure->write.get(), &reason, sizeof reason);
+        [[maybe_unused]] const ssize_t told = ::write(tell, &reason, sizeof reason);
         ::_exit(127);
     }
     ::setpgid(child, child); // in both processes, so that neither order of running leaves a gap

@@ -28,6 +28,7 @@ struct command {
     std::vector<std::string> environment; ///< "NAME=value"; the child gets these and no others
     std::optional<identity> as;           ///< unchanged when empty
     std::size_t output_limit = 4U << 20;  ///< bytes of output kept; the rest is read and dropped
+    std::vector<int> descriptors{};       ///< of ours, which the child gets as 3, 4, ...
 };
 
 /// How a child ended.
@@ -50,7 +51,7 @@ struct child_result {
 /// Runs a child to its end or to the deadline: then TERM, 200 ms later KILL to its process group, and after two more
 /// seconds it is abandoned. `on_line` sees every whole line of standard output as it comes, `on_diagnostic` those of
 /// standard error. The child dies with its parent, has its own process group, /dev/null as standard input and no other
-/// descriptor of ours. Errors: the program cannot be started (not_found, permission).
+/// descriptor of ours than those it is to get. Errors: the program cannot be started (not_found, permission).
 result<child_result> run(const command& what, deadline until, const std::function<void(std::string_view)>& on_line = {},
                          const std::function<void(std::string_view)>& on_diagnostic = {});
 

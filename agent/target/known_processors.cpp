@@ -1,7 +1,8 @@
 // LLVM's table of AMDGPU processors as constant data: every name up to LLVM 22 (gfx940 and gfx941 left it with LLVM 21,
 // but code and environments for them exist), which of them take sramecc and xnack in a target ID, and what generic
 // targets cover. Source: LLVM AMDGPUUsage, tables "AMDGPU Processors" and "AMDGPU Generic Processors"; features as
-// clang 22 accepts them.
+// clang 22 accepts them. The number that stands for each in a code object: EF_AMDGPU_MACH_AMDGCN_* of
+// llvm/BinaryFormat/ELF.h, LLVM 19 to 22.
 #include "target/spelling.hpp"
 #include "target/target.hpp"
 
@@ -13,11 +14,11 @@ namespace {
 
 enum class features { none, xnack, sramecc_xnack };
 
-constexpr processor gpu(std::string_view name, features has = features::none) {
-    return {name, name, has == features::sramecc_xnack, has != features::none, false};
+constexpr processor gpu(std::string_view name, uint8_t mach, features has = features::none) {
+    return {name, name, has == features::sramecc_xnack, has != features::none, false, mach};
 }
-constexpr processor generic(std::string_view name, features has = features::none) {
-    return {name, name, has == features::sramecc_xnack, has != features::none, true};
+constexpr processor generic(std::string_view name, uint8_t mach, features has = features::none) {
+    return {name, name, has == features::sramecc_xnack, has != features::none, true, mach};
 }
 constexpr processor old_name(std::string_view name, std::string_view stands_for) {
     return {name, stands_for};
@@ -25,35 +26,35 @@ constexpr processor old_name(std::string_view name, std::string_view stands_for)
 
 constexpr auto by_family = std::to_array<processor>({
     // Names for the compiler's own tests: no device is one.
-    gpu("generic"),
-    gpu("generic-hsa"),
+    gpu("generic", 0),
+    gpu("generic-hsa", 0),
     // GFX6, Southern Islands
-    gpu("gfx600"),
-    gpu("gfx601"),
-    gpu("gfx602"),
+    gpu("gfx600", 0x20),
+    gpu("gfx601", 0x21),
+    gpu("gfx602", 0x3a),
     old_name("tahiti", "gfx600"),
     old_name("pitcairn", "gfx601"),
     old_name("verde", "gfx601"),
     old_name("hainan", "gfx602"),
     old_name("oland", "gfx602"),
     // GFX7, Sea Islands
-    gpu("gfx700"),
-    gpu("gfx701"),
-    gpu("gfx702"),
-    gpu("gfx703"),
-    gpu("gfx704"),
-    gpu("gfx705"),
+    gpu("gfx700", 0x22),
+    gpu("gfx701", 0x23),
+    gpu("gfx702", 0x24),
+    gpu("gfx703", 0x25),
+    gpu("gfx704", 0x26),
+    gpu("gfx705", 0x3b),
     old_name("kaveri", "gfx700"),
     old_name("hawaii", "gfx701"),
     old_name("kabini", "gfx703"),
     old_name("mullins", "gfx703"),
     old_name("bonaire", "gfx704"),
     // GFX8, Volcanic Islands
-    gpu("gfx801", features::xnack),
-    gpu("gfx802"),
-    gpu("gfx803"),
-    gpu("gfx805"),
-    gpu("gfx810", features::xnack),
+    gpu("gfx801", 0x28, features::xnack),
+    gpu("gfx802", 0x29),
+    gpu("gfx803", 0x2a),
+    gpu("gfx805", 0x3c),
+    gpu("gfx810", 0x2b, features::xnack),
     old_name("carrizo", "gfx801"),
     old_name("iceland", "gfx802"),
     old_name("tonga", "gfx802"),
@@ -63,50 +64,50 @@ constexpr auto by_family = std::to_array<processor>({
     old_name("tongapro", "gfx805"),
     old_name("stoney", "gfx810"),
     // GFX9, Vega and CDNA
-    gpu("gfx900", features::xnack),
-    gpu("gfx902", features::xnack),
-    gpu("gfx904", features::xnack),
-    gpu("gfx906", features::sramecc_xnack),
-    gpu("gfx908", features::sramecc_xnack),
-    gpu("gfx909", features::xnack),
-    gpu("gfx90a", features::sramecc_xnack),
-    gpu("gfx90c", features::xnack),
-    gpu("gfx940", features::sramecc_xnack),
-    gpu("gfx941", features::sramecc_xnack),
-    gpu("gfx942", features::sramecc_xnack),
-    gpu("gfx950", features::sramecc_xnack),
-    generic("gfx9-generic", features::xnack),
-    generic("gfx9-4-generic", features::sramecc_xnack),
+    gpu("gfx900", 0x2c, features::xnack),
+    gpu("gfx902", 0x2d, features::xnack),
+    gpu("gfx904", 0x2e, features::xnack),
+    gpu("gfx906", 0x2f, features::sramecc_xnack),
+    gpu("gfx908", 0x30, features::sramecc_xnack),
+    gpu("gfx909", 0x31, features::xnack),
+    gpu("gfx90a", 0x3f, features::sramecc_xnack),
+    gpu("gfx90c", 0x32, features::xnack),
+    gpu("gfx940", 0x40, features::sramecc_xnack),
+    gpu("gfx941", 0x4b, features::sramecc_xnack),
+    gpu("gfx942", 0x4c, features::sramecc_xnack),
+    gpu("gfx950", 0x4f, features::sramecc_xnack),
+    generic("gfx9-generic", 0x51, features::xnack),
+    generic("gfx9-4-generic", 0x5f, features::sramecc_xnack),
     // GFX10, RDNA 1 and 2
-    gpu("gfx1010", features::xnack),
-    gpu("gfx1011", features::xnack),
-    gpu("gfx1012", features::xnack),
-    gpu("gfx1013", features::xnack),
-    gpu("gfx1030"),
-    gpu("gfx1031"),
-    gpu("gfx1032"),
-    gpu("gfx1033"),
-    gpu("gfx1034"),
-    gpu("gfx1035"),
-    gpu("gfx1036"),
-    generic("gfx10-1-generic", features::xnack),
-    generic("gfx10-3-generic"),
+    gpu("gfx1010", 0x33, features::xnack),
+    gpu("gfx1011", 0x34, features::xnack),
+    gpu("gfx1012", 0x35, features::xnack),
+    gpu("gfx1013", 0x42, features::xnack),
+    gpu("gfx1030", 0x36),
+    gpu("gfx1031", 0x37),
+    gpu("gfx1032", 0x38),
+    gpu("gfx1033", 0x39),
+    gpu("gfx1034", 0x3e),
+    gpu("gfx1035", 0x3d),
+    gpu("gfx1036", 0x45),
+    generic("gfx10-1-generic", 0x52, features::xnack),
+    generic("gfx10-3-generic", 0x53),
     // GFX11, RDNA 3
-    gpu("gfx1100"),
-    gpu("gfx1101"),
-    gpu("gfx1102"),
-    gpu("gfx1103"),
-    gpu("gfx1150"),
-    gpu("gfx1151"),
-    gpu("gfx1152"),
-    gpu("gfx1153"),
-    generic("gfx11-generic"),
+    gpu("gfx1100", 0x41),
+    gpu("gfx1101", 0x46),
+    gpu("gfx1102", 0x47),
+    gpu("gfx1103", 0x44),
+    gpu("gfx1150", 0x43),
+    gpu("gfx1151", 0x4a),
+    gpu("gfx1152", 0x55),
+    gpu("gfx1153", 0x58),
+    generic("gfx11-generic", 0x54),
     // GFX12, RDNA 4; xnack is always on in gfx125x, so that a target ID cannot name it
-    gpu("gfx1200"),
-    gpu("gfx1201"),
-    gpu("gfx1250"),
-    gpu("gfx1251"),
-    generic("gfx12-generic"),
+    gpu("gfx1200", 0x48),
+    gpu("gfx1201", 0x4e),
+    gpu("gfx1250", 0x49),
+    gpu("gfx1251", 0x5a),
+    generic("gfx12-generic", 0x59),
 });
 
 // Sorted by name, and every old name with the features of what it stands for.
@@ -184,6 +185,12 @@ std::span<const processor> known_processors() {
 const processor* find_processor(std::string_view name) {
     const auto* found = std::ranges::lower_bound(sorted, name, {}, &processor::name);
     return found != sorted.end() && found->name == name ? found : nullptr;
+}
+
+const processor* processor_of_mach(uint32_t mach) {
+    const auto* found = std::ranges::find_if(
+        sorted, [&](const processor& one) { return mach != 0 && one.mach == mach && one.name == one.canonical; });
+    return found != sorted.end() ? found : nullptr;
 }
 
 std::optional<std::string_view> nearest_processor(std::string_view name) {

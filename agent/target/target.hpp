@@ -65,12 +65,15 @@ struct processor {
     bool has_sramecc = false;   ///< may be said in a target ID; likewise has_xnack
     bool has_xnack = false;
     bool generic = false; ///< "gfx9-4-generic": code that runs on several processors
+    uint8_t mach = 0;     ///< EF_AMDGPU_MACH of its code objects; 0: has none, or an old name
 };
 
 /// All of them, sorted by name. The table is constant data: nothing runs and nothing is allocated when it is loaded.
 std::span<const processor> known_processors();
 /// The entry of that exact name, or null.
 const processor* find_processor(std::string_view name);
+/// The processor whose code objects bear this number (EF_AMDGPU_MACH), or null.
+const processor* processor_of_mach(uint32_t mach);
 /// The known name nearest to a misspelt one; nothing when none is near.
 std::optional<std::string_view> nearest_processor(std::string_view name);
 /// The processors that a generic target covers; empty when the name is no known generic target.

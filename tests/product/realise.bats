@@ -176,6 +176,10 @@ TEXT
     [[ $record == "$site/users/nobody/v1/sha256:$(sha256sum <"$site/m.scm" | cut -d' ' -f1)/"* ]]
     [ "$(stat --format=%U "$record")" = nobody ]
     grep -q "^uid=$(id --user nobody)\$" "$site/environment"
+    run -0 as_nobody resolve "$site/m.scm" --targets gfx90a:sramecc+
+    [[ $output == *"gfx90a:sramecc+ <- variant gfx90a"*"set ROCM_PATH=$(jq --raw-output .path "$record")"* ]]
+    run -1 as_nobody resolve "$site/m.scm" --targets gfx1100
+    [[ $output == *"amd-gpu-agent realise $site/m.scm --targets gfx1100"* ]]
     run ! as_nobody realise hpl --targets gfx90a
     [[ $output == *"realised by an administrator"*"manifest.scm"* ]]
     # A manifest of Guile's is a program: root runs none.

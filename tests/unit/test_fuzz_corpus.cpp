@@ -7,15 +7,17 @@
 
 // Each harness is compiled here under the name of its file (Makefile).
 using harness = int(const uint8_t*, std::size_t);
-extern "C" harness fuzz_archive, fuzz_gpu_files, fuzz_node_json, fuzz_option, fuzz_protocol, fuzz_ranges,
-    fuzz_slurm_text, fuzz_smi_answer, fuzz_sysfs, fuzz_variant;
+extern "C" harness fuzz_archive, fuzz_code_objects, fuzz_gpu_files, fuzz_node_json, fuzz_option, fuzz_protocol,
+    fuzz_ranges, fuzz_slurm_text, fuzz_smi_answer, fuzz_sysfs, fuzz_variant;
 
 namespace {
 
 const std::map<std::string, harness*> harnesses = {
-    {"fuzz_archive", fuzz_archive},       {"fuzz_gpu_files", fuzz_gpu_files},   {"fuzz_node_json", fuzz_node_json},
-    {"fuzz_option", fuzz_option},         {"fuzz_protocol", fuzz_protocol},     {"fuzz_ranges", fuzz_ranges},
-    {"fuzz_slurm_text", fuzz_slurm_text}, {"fuzz_smi_answer", fuzz_smi_answer}, {"fuzz_sysfs", fuzz_sysfs},
+    {"fuzz_archive", fuzz_archive},       {"fuzz_code_objects", fuzz_code_objects},
+    {"fuzz_gpu_files", fuzz_gpu_files},   {"fuzz_node_json", fuzz_node_json},
+    {"fuzz_option", fuzz_option},         {"fuzz_protocol", fuzz_protocol},
+    {"fuzz_ranges", fuzz_ranges},         {"fuzz_slurm_text", fuzz_slurm_text},
+    {"fuzz_smi_answer", fuzz_smi_answer}, {"fuzz_sysfs", fuzz_sysfs},
     {"fuzz_variant", fuzz_variant},
 };
 

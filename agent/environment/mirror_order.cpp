@@ -1,0 +1,46 @@
+#include "environment/mirror_order.hpp"
+
+#include "system/download.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+namespace amd_gpu {
+
+namespace {
+
+using clock_type = deadline::clock;
+
+constexpr auto remembered_for = std::chrono::seconds(60);
+constexpr std::size_t most_remembered = 1000;
+
+std::mutex guard;
+std::map<std::string, clock_type::time_point> unreachable_until; // by origin
+
+bool is_unreachable(const std::string& url) {
+    const auto found = unreachable_until.find(origin_of(url));
+    return found != unreachable_until.end() && found->second > clock_type::now();
+}
+
+} // namespace
+
+std::vector<std::string> mirrors_in_order(std::vector<std::string> urls) {
+    const std::lock_guard hold(guard);
+    std::stable_partition(urls.begin(), urls.end(), [](const std::string& url) { return !is_unreachable(url); });
+    return urls;
+}
+
+bool mirror_unreachable(const std::string& origin) {
+    const std::lock_guard hold(guard);
+    const bool news = !is_unreachable(origin);
+    if (unreachable_until.size() < most_remembered || unreachable_until.contains(origin))
+        unreachable_until[origin] = clock_type::now() + remembered_for;
+    return news;
+}
+
+std::string below(const std::string& tree, const std::string& path) {
+    return tree.ends_with('/') ? tree + path : tree + "/" + path;
+}
+
+} // namespace amd_gpu
