@@ -262,5 +262,5 @@ TEXT
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output == *'outside none'*'inside fake /mnt/nodes/n0/caches/'*'beside none'* ]]
-    within 10 no_caches
+    within 20 no_caches
 }
