@@ -164,7 +164,7 @@ $(build)/sim/preload.so: $(call objects,$(preload_sources))
 # ---- tests ---------------------------------------------------------------------------------------------------------
 # The parts of the plugin that need no Slurm.
 plugin_pure_sources := $(addprefix spank/,option.cpp option_help.cpp asking.cpp environment_file.cpp plugin_settings.cpp sha256.cpp task.cpp \
-                         library_path.cpp loader_list.cpp bounded.cpp program.cpp first_task.cpp job_cache.cpp temporary.cpp)
+                         library_path.cpp loader_list.cpp bounded.cpp program.cpp first_task.cpp job_cache.cpp temporary.cpp mounts.cpp)
 
 $(unit_tests): $(call objects,$(unit_sources) $(fuzz_sources) $(agent_sources) $(filter-out probes/main.cpp,$(probe_sources)) $(plugin_pure_sources) tests/sim/faults.cpp) $(sanitizer_hooks)
 	$(call say,LINK,$@)

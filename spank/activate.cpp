@@ -6,6 +6,7 @@
 #include "spank/task_environment.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <sys/resource.h>
 
@@ -85,6 +86,21 @@ void check_libraries(spank_t spank, const std::string& variant, const activation
         report.lines.push_back(check->fault);
 }
 
+/// The stack's limit that the program will have. Slurm gives a task its user's limits only after this, from variables
+/// that srun made, with a U before the number for an explicit --propagate (slurmd/slurmstepd/ulimits.c). What cannot be
+/// read counts as no limit, because a job must not end for a guess.
+std::size_t stack_limit(spank_t spank) {
+    if (const auto text = task_variable(spank, "SLURM_RLIMIT_STACK")) {
+        const char* digits = text->c_str() + (text->starts_with('U') ? 1 : 0);
+        const char* const end = text->c_str() + text->size();
+        std::size_t bytes = 0;
+        const auto [stopped, problem] = std::from_chars(digits, end, bytes);
+        return problem == std::errc{} && stopped == end ? bytes : RLIM_INFINITY;
+    }
+    rlimit own{};
+    return ::getrlimit(RLIMIT_STACK, &own) == 0 ? own.rlim_cur : RLIM_INFINITY;
+}
+
 } // namespace
 
 std::optional<std::string> variant_in(const std::vector<edit>& edits) {
@@ -134,10 +150,7 @@ std::string too_large(spank_t spank) {
     // these bounds (fs/exec.c, bprm_stack_limits).
     constexpr std::size_t least = 128UL << 10;
     constexpr std::size_t most = 6UL << 20;
-    rlimit stack{};
-    if (::getrlimit(RLIMIT_STACK, &stack) != 0)
-        return {};
-    const auto limit = std::clamp<std::size_t>(stack.rlim_cur / 4, least, most);
+    const auto limit = std::clamp<std::size_t>(stack_limit(spank) / 4, least, most);
     std::size_t size = 0;
     for (const auto& list : {task_variables(spank), task_words(spank)})
         for (const auto& text : list)

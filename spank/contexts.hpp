@@ -44,5 +44,6 @@ int step_option(const char* value);
 int step_post_option(spank_t spank);
 int task_privileged(spank_t spank);
 int task_start(spank_t spank);
+int step_exit();
 
 } // namespace amd_gpu

@@ -125,5 +125,11 @@ int slurm_spank_task_init(spank_t spank, int, char**) {
     return 0;
 }
 
+int slurm_spank_exit(spank_t spank, int, char**) {
+    return guarded("slurm_spank_exit", [&] {
+        return state().option && !state().option->off && spank_remote(spank) == 1 ? step_exit() : 0;
+    });
+}
+
 #pragma GCC visibility pop
 }

@@ -367,4 +367,17 @@ int task_start(spank_t spank) {
     return 0;
 }
 
+int step_exit() {
+    // slurmstepd's own copy still says what it was told before the tasks: that this job has no preparation.
+    if (!step.reply.absent || !step.asked.step)
+        return 0;
+    message asked("release");
+    asked.add("job", std::to_string(step.asked.job)).add("step", std::to_string(*step.asked.step));
+    // An agent that is down has nothing to forget.
+    const auto answered = ask(state().settings.socket, asked, deadline::in(std::chrono::seconds(5)));
+    if (!answered)
+        slurm_verbose("amd-gpu: job %u: not released: %s", step.asked.job, answered.failure().what.c_str());
+    return 0;
+}
+
 } // namespace amd_gpu

@@ -1,11 +1,13 @@
 // The edits that put a variant to use: what its directories suggest, what its activate.toml says, what the site adds.
 #include "environment/catalogue.hpp"
 
+#include "environment/edit_paths.hpp"
 #include "environment/edit_tables.hpp"
 #include "environment/prefix.hpp"
 #include "system/files.hpp"
 
 #include <algorithm>
+#include <unistd.h>
 
 namespace amd_gpu {
 
@@ -57,6 +59,9 @@ std::vector<edit> suggested_edits(const std::string& prefix) {
     }
     if (std::string packages = python_packages(prefix); !packages.empty())
         edits.push_back({edit::kind::prepend, "PYTHONPATH", std::move(packages)});
+    // rocm_smi's users look for a file of this name and else search /opt (rocm_smi.py, rsmiBindings.py).
+    if (std::string library = prefix + "/lib/librocm_smi64.so"; ::access(library.c_str(), R_OK) == 0)
+        edits.push_back({edit::kind::set, "ROCM_SMI_LIB_PATH", std::move(library)});
     return edits;
 }
 
@@ -106,6 +111,7 @@ result<std::vector<edit>> activation_edits(const variant& chosen, const environm
     for (const std::vector<edit>& more : {chosen.edits, file->edits, definition.edits})
         for (const edit& change : more)
             edits.push_back(expanded(change, chosen.path));
+    drop_c_library_directories(edits);
     return edits;
 }
 

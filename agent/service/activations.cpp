@@ -1,13 +1,11 @@
 #include "service/activations.hpp"
 
 #include "environment/variant_index.hpp"
-#include "system/files.hpp"
 
 #include <chrono>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
-#include <utility>
 
 namespace amd_gpu {
 namespace {
@@ -48,14 +46,7 @@ result<activated> edits_for(resolution choice, const environment& definition) {
     auto edits = activation_edits(choice.chosen, definition);
     if (!edits)
         return edits.failure();
-    activated made{std::move(choice), std::move(*edits), {}};
-    if (variant& chosen = made.choice.chosen; !chosen.mount_point.empty()) {
-        // Its tasks see it at one path only, and that is what their variables say.
-        made.mounted_from = std::exchange(chosen.path, chosen.mount_point);
-        for (edit& change : made.edits)
-            change.value = replaced(std::move(change.value), made.mounted_from, chosen.mount_point);
-    }
-    return made;
+    return activated{std::move(choice), std::move(*edits)};
 }
 
 } // namespace
@@ -120,7 +111,7 @@ result<std::shared_ptr<const activated>> activations::of_user(const activation_r
     ++of_users_;
     // The child has made the edits: their directories are the user's, too.
     auto edits = choice->chosen.edits;
-    return std::make_shared<const activated>(activated{std::move(*choice), std::move(edits), {}});
+    return std::make_shared<const activated>(activated{std::move(*choice), std::move(edits)});
 }
 
 status activations::recover(deadline until) {

@@ -15,7 +15,6 @@ namespace amd_gpu {
 struct activated {
     resolution choice; ///< `chosen.path` is where it lies here
     std::vector<edit> edits;
-    std::string mounted_from; ///< to be mounted at `chosen.path` for the job's tasks; empty: it is there
 };
 
 /// Who asks for what.

@@ -256,6 +256,17 @@ void preparations::release(uint32_t job) {
     removals_.after(0ms, [this, job] { remove_cache(job, most_removals); });
 }
 
+void preparations::release_step(uint32_t job, uint32_t step) {
+    {
+        const std::lock_guard hold(lock_);
+        entries_.erase({job, step});
+        const auto of_job = [&](const auto& known) { return known.first.first == job; };
+        if (std::any_of(entries_.begin(), entries_.end(), of_job))
+            return;
+    }
+    release(job);
+}
+
 /// The next attempt of a job that was requeued may be here before its last one's cache is gone; then it is that one's.
 void preparations::remove_cache(uint32_t job, unsigned tries_left) {
     status done = success();

@@ -24,6 +24,9 @@ class preparations {
     preparation_reply answer(const preparation_request& request, const progress& say);
     /// Forgets a job that has ended.
     void release(uint32_t job);
+    /// Forgets a step that was prepared late and has ended, and its job with its last one: the epilog of a job that did
+    /// not give the option itself tells nothing.
+    void release_step(uint32_t job, uint32_t step);
     /// Removes what jobs of an earlier agent have left on this node, and gets ready for those to come.
     void tidy_up();
     /// Counters, jobs and children that cannot be ended, as one JSON object.

@@ -1,6 +1,7 @@
 #include "service/preparer.hpp"
 
 #include "discovery/discover.hpp"
+#include "environment/edit_paths.hpp"
 #include "node/process_target.hpp"
 #include "placement/placement.hpp"
 #include "service/job_caches.hpp"
@@ -107,6 +108,28 @@ std::optional<std::string> refused(const std::vector<target_id>& accepted, const
         list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", wanted.text(), match.reason);
     }
     return "the job accepts only " + list;
+}
+
+/// What the tasks get of an environment that is ready on this node.
+void put_into(preparation_reply& reply, const activated& active, const std::string& name) {
+    const variant& chosen = active.choice.chosen;
+    reply.edits = active.edits;
+    std::string place = chosen.path;
+    if (chosen.kept == storage::blob && !chosen.mount_point.empty()) {
+        place = chosen.mount_point;
+        reply.mounts.push_back({chosen.path, place});
+        move_paths(reply.edits, chosen.path, place);
+    }
+    reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_ENVIRONMENT", name});
+    reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_VARIANT", place});
+    reply.report.push_back(fmt::format("environment {}: {}", name, active.choice.explanation));
+    if (is_digest_name(name)) // its directories are the user's, and not looked at by root
+        return;
+    for (const char* below : {"/lib", "/lib64"})
+        if (holds_c_library(chosen.path + below))
+            reply.report.push_back(fmt::format(
+                "{}{} holds a C library and is left out of LD_LIBRARY_PATH, where it would break the system's programs",
+                place, below));
 }
 
 /// The GCDs that the driver is bound to, by render minor.
@@ -261,13 +284,8 @@ preparation preparer::prepare(const preparation_request& request, const std::vec
             const auto how = active.failure().code == error_code::usage ? outcome::job_fault : outcome::service_fault;
             return ended(made, how, active.failure().what);
         }
-        made.reply.edits = (*active)->edits;
-        made.reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_ENVIRONMENT", environment});
-        made.reply.edits.push_back({edit::kind::set, "SLURM_AMD_GPU_VARIANT", (*active)->choice.chosen.path});
-        if (!(*active)->mounted_from.empty())
-            made.reply.mounts.push_back({(*active)->mounted_from, (*active)->choice.chosen.path});
+        put_into(made.reply, **active, environment);
         made.reply.cache = job_cache(site_, request.job, (*active)->choice.chosen.key());
-        made.reply.report.push_back(fmt::format("environment {}: {}", environment, (*active)->choice.explanation));
     }
     if (xnack) // a target that the job names is its word; the site's default gives way to the user's own variable
         made.reply.edits.push_back(

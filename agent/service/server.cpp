@@ -94,7 +94,11 @@ message answer(int socket, preparations& jobs, const message& asked) {
         const auto job = asked.number("job");
         if (!job || *job > UINT32_MAX)
             return refusal({error_code::peer, "release needs a job"});
-        jobs.release(static_cast<uint32_t>(*job));
+        const auto step = asked.number("step");
+        if (step && *step <= UINT32_MAX)
+            jobs.release_step(static_cast<uint32_t>(*job), static_cast<uint32_t>(*step));
+        else
+            jobs.release(static_cast<uint32_t>(*job));
         return message("released");
     }
     if (kind == "status") {

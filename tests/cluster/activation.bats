@@ -172,3 +172,95 @@ TEXT
     [ "$status" -eq 0 ]
     [[ $output == *'belongs to another user'*none* ]]
 }
+
+# case: ENV-3
+@test "a TMPDIR that will make trouble is told in one line" {
+    run as_user env TMPDIR=/nowhere srun --quiet -N1 -n2 --gpus-per-node=1 --amd-gpu=auto,probe=off true
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'TMPDIR=/nowhere is no directory' <<<"$output")" -eq 1 ]
+    run as_user env TMPDIR=/dev/shm srun --quiet -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off true
+    [[ $output == *TMPDIR=/dev/shm* ]]
+    run as_user env TMPDIR=/mnt/tmp srun --quiet -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off true
+    [ -z "$output" ]
+}
+
+# variables COUNT BYTES: an activate.toml that sets so many variables of so many bytes.
+variables() {
+    local value i
+    value=$(head -c "$2" /dev/zero | tr '\0' x)
+    for ((i = 0; i < $1; i++)); do echo "FAKE_VARIABLE_$i = \"$value\""; done | { echo '[set]'; cat; }
+}
+
+@test "three hundred variables of 100 kB in all arrive" {
+    variables 300 340 >/mnt/work/envs/fake/gfx90a/activate.toml
+    run in_job sh -c 'env | grep -c "^FAKE_VARIABLE_[0-9]*=x\{340\}$"'
+    [ "$output" = 300 ]
+}
+
+@test "an environment too large for exec is a clear line and not a silent failure" {
+    for i in {0..17}; do export "MINE_$i=$(head -c 100000 /dev/zero | tr '\0' y)"; done
+    variables 3 120000 >/mnt/work/envs/fake/gfx90a/activate.toml
+    # A user who has a larger stack has more room.
+    ulimit -S -s 16384
+    run in_job sh -c 'echo "${#MINE_17}"'
+    [ "$output" = 100000 ]
+    ulimit -S -s 8192
+    run in_job true
+    echo "${output:0:500}"
+    [ "$status" -ne 0 ]
+    [[ $output == *'amd-gpu: n0: the environment and the arguments of this task take '* ]]
+    [[ $output != *'execve'* ]]
+}
+
+# case: SPK-8
+@test "the environment reaches tasks whatever --export keeps from them" {
+    for export in NONE MINE=1 ALL,MINE=1 NIL; do
+        run as_user srun --quiet --export="$export" -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off,env=fake \
+            /bin/sh -c 'echo "$SLURM_AMD_GPU_ENVIRONMENT ${ROCR_VISIBLE_DEVICES:+masked} $PATH"'
+        echo "$export: $output"
+        [ "$status" -eq 0 ]
+        [[ $output == 'fake masked /mnt/work/envs/fake/gfx90a/bin:/'* ]]
+        [[ $output != *::* && $output != *: ]]
+    done
+    # SLURM_EXPORT_ENV of a batch script
+    cat >/mnt/work/job <<'TEXT'
+#!/bin/bash
+#SBATCH -N1 --gpus-per-node=1 --amd-gpu=auto,probe=off,env=fake --output=/mnt/work/out --export=NONE
+srun /bin/sh -c 'echo "$SLURM_AMD_GPU_ENVIRONMENT ${ROCR_VISIBLE_DEVICES:+masked} $PATH"'
+TEXT
+    as_user sbatch --wait /mnt/work/job
+    cat /mnt/work/out
+    grep -q '^fake masked /mnt/work/envs/fake/gfx90a/bin:/' /mnt/work/out
+}
+
+# case: SPK-10
+@test "steps within a step's environment prepend nothing twice, mix nothing, and off adds nothing" {
+    make_environment other second
+    cat >/mnt/work/job <<'TEXT'
+#!/bin/bash
+#SBATCH -N1 -n1 --gpus-per-node=1 --amd-gpu=auto,probe=off,env=fake --output=/mnt/work/out
+show='echo "$SLURM_AMD_GPU_ENVIRONMENT $PATH $LD_LIBRARY_PATH"'
+sh -c "$show"
+srun sh -c "$show"
+srun --amd-gpu=auto,probe=off,env=fake sh -c "$show"
+srun --amd-gpu=auto,probe=off,env=other sh -c "$show"
+srun --amd-gpu=off sh -c "$show"
+TEXT
+    as_user env PATH=/mine:/usr/bin:/bin LD_LIBRARY_PATH=/mine/lib sbatch --wait /mnt/work/job
+    cat /mnt/work/out
+    mapfile -t lines </mnt/work/out
+    fake="fake /mnt/work/envs/fake/gfx90a/bin:/mine:/usr/bin:/bin /mnt/work/envs/fake/gfx90a/lib:/mine/lib"
+    for i in 0 1 2 4; do [ "${lines[i]}" = "$fake" ]; done
+    [ "${lines[3]}" = "${fake//fake/other}" ]
+}
+
+@test "a step inside salloc activates for itself" {
+    run as_user salloc --quiet -N1 --gpus-per-node=1 sh -c '
+        echo "outside ${SLURM_AMD_GPU_ENVIRONMENT-none}"
+        srun --quiet --amd-gpu=auto,probe=off,env=fake sh -c "echo inside \$SLURM_AMD_GPU_ENVIRONMENT \$MIOPEN_USER_DB_PATH"
+        srun --quiet sh -c "echo beside \${SLURM_AMD_GPU_ENVIRONMENT-none}"'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'outside none'*'inside fake /mnt/nodes/n0/caches/'*'beside none'* ]]
+    within 20 no_caches
+}

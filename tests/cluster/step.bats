@@ -7,6 +7,14 @@ setup() {
     clean_cluster
 }
 
+# No caches of any job on any node, and nothing that an agent remembers.
+nothing_left() {
+    local node
+    for node in $(nodes); do
+        [[ -z $(ls -A "/mnt/nodes/$node/caches") && $(agent_status "$node" '.jobs | length') -eq 0 ]] || return 1
+    done
+}
+
 in_allocation() { as_user salloc --quiet -w n0 "$@"; }
 
 @test "a forged list of GPUs drains nothing, and probes nothing that belongs to others" {
@@ -113,4 +121,14 @@ TEXT
     [ "$status" -ne 0 ]
     drained n0
     [[ $(reason_of n0) == *0000:ce:00.0* ]]
+}
+
+@test "the components of a heterogeneous job leave nothing behind" {
+    run as_user salloc --quiet -N1 -n1 --gpus-per-node=1 : -N1 -n1 --gpus-per-node=1 \
+        srun --quiet --amd-gpu=auto,probe=off,env=demo sh -c 'echo "one ${SLURM_AMD_GPU_ENVIRONMENT-none}"' : \
+        true
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'one demo'* ]]
+    within 20 nothing_left
 }
