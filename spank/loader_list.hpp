@@ -47,16 +47,16 @@ struct loader_finding {
 };
 
 /// A file under the name by which it is found and without symbolic links.
-struct library_file {
+struct variant_library {
     std::string path;
     std::string real;
 };
 
 /// The environment's side of it.
 struct own_libraries {
-    std::string real_place;          ///< where it lies
-    std::string store;               ///< the directory of all software of its kind (/gnu/store); empty: none
-    std::vector<library_file> files; ///< what it has of the libraries that are checked
+    std::string real_place;             ///< where it lies
+    std::string store;                  ///< the directory of all software of its kind (/gnu/store); empty: none
+    std::vector<variant_library> files; ///< what it has of the libraries that are checked
 };
 
 /// Compares: of libamdhip64, libhsa-runtime64 and libstdc++ only what the environment holds itself is checked.

@@ -7,6 +7,7 @@
 
 using namespace amd_gpu;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 using kind = edit::kind;
 
 namespace {
