@@ -129,26 +129,26 @@ loader_reason parse_loader_reason(std::string_view text, std::string_view librar
     return why;
 }
 
-std::vector<loader_finding> judge_libraries(const std::string& program, const std::vector<listed_library>& listed,
-                                            const own_libraries& own,
-                                            const std::function<std::string(const std::string&)>& real) {
+std::vector<loader_finding> judge_loaded(const std::string& program, const std::vector<listed_library>& listed,
+                                         const own_libraries& own,
+                                         const std::function<std::string(const std::string&)>& real) {
     std::vector<loader_finding> findings;
     const std::string tree = tree_of(real(program));
     for (const auto& library : listed) {
         if (!is_checked(library.name))
             continue;
-        const auto same_stem = [&](const variant_library& file) {
+        const auto same_stem = [&](const loadable_file& file) {
             return stem_of(name_in(file.path)) == stem_of(library.name);
         };
         auto mine = std::find_if(own.files.begin(), own.files.end(),
-                                 [&](const variant_library& file) { return name_in(file.path) == library.name; });
+                                 [&](const loadable_file& file) { return name_in(file.path) == library.name; });
         const bool same_version = mine != own.files.end();
         if (!same_version)
             mine = std::find_if(own.files.begin(), own.files.end(), same_stem);
         if (mine == own.files.end())
             continue;
         const std::string place = library.path.empty() ? "" : real(library.path);
-        const auto is_it = [&](const variant_library& file) { return file.real == place; };
+        const auto is_it = [&](const loadable_file& file) { return file.real == place; };
         if (!place.empty() &&
             (lies_below(place, own.real_place) || (!own.store.empty() && lies_below(place, own.store)) ||
              std::any_of(own.files.begin(), own.files.end(), is_it)))

@@ -47,16 +47,16 @@ struct loader_finding {
 };
 
 /// A file under the name by which it is found and without symbolic links.
-struct variant_library {
+struct loadable_file {
     std::string path;
     std::string real;
 };
 
 /// The environment's side of it.
 struct own_libraries {
-    std::string real_place;             ///< where it lies
-    std::string store;                  ///< the directory of all software of its kind (/gnu/store); empty: none
-    std::vector<variant_library> files; ///< what it has of the libraries that are checked
+    std::string real_place;           ///< where it lies
+    std::string store;                ///< the directory of all software of its kind (/gnu/store); empty: none
+    std::vector<loadable_file> files; ///< what it has of the libraries that are checked
 };
 
 /// Compares: of libamdhip64, libhsa-runtime64 and libstdc++ only what the environment holds itself is checked.
@@ -65,9 +65,9 @@ struct own_libraries {
 ///   own decision: a remark;
 /// - from elsewhere, or not found because the environment holds another version: a fault; of libstdc++ a warning.
 /// `real` gives a path without symbolic links.
-std::vector<loader_finding> judge_libraries(const std::string& program, const std::vector<listed_library>& listed,
-                                            const own_libraries& own,
-                                            const std::function<std::string(const std::string&)>& real);
+std::vector<loader_finding> judge_loaded(const std::string& program, const std::vector<listed_library>& listed,
+                                         const own_libraries& own,
+                                         const std::function<std::string(const std::string&)>& real);
 
 /// One line for the user that names the library, where it comes from, who asks for it, and what to do.
 std::string text_of(const loader_finding& finding, const std::string& program, const loader_reason& why);

@@ -90,7 +90,7 @@ std::string findings_of(const std::string& name, const std::vector<std::string>&
     if (loader.empty())
         return {};
     const auto listed = parse_loader_list(loader_says(loader, program, environment, nullptr, limit));
-    const auto findings = judge_libraries(program, listed, own, real_path);
+    const auto findings = judge_loaded(program, listed, own, real_path);
     if (findings.empty())
         return {};
     // Only now is it worth the loader's whole account.

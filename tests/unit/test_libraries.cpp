@@ -28,7 +28,7 @@ const own_libraries of_environment{"/opt/envs/x",
                                     {"/opt/envs/x/lib/libstdc++.so.6", "/opt/envs/x/lib/libstdc++.so.6.0.33"}}};
 
 std::vector<loader_finding> judged(const std::string& program, const std::vector<listed_library>& listed) {
-    return judge_libraries(program, listed, of_environment, as_it_is);
+    return judge_loaded(program, listed, of_environment, as_it_is);
 }
 
 using weight = loader_finding::weight;
@@ -169,9 +169,9 @@ TEST_CASE("a program that brings its own runtime is left alone", "[libraries]") 
 
 TEST_CASE("software of a store comes from all over the store", "[libraries]") {
     own_libraries own{"/gnu/store/a-profile", "/gnu/store", {{"/gnu/store/a-profile/lib/libamdhip64.so.7", "/x"}}};
-    CHECK(judge_libraries("/gnu/store/b-app/bin/app", {{"libamdhip64.so.7", "/gnu/store/c-hip/lib/libamdhip64.so.7"}},
-                          own, as_it_is)
+    CHECK(judge_loaded("/gnu/store/b-app/bin/app", {{"libamdhip64.so.7", "/gnu/store/c-hip/lib/libamdhip64.so.7"}}, own,
+                       as_it_is)
               .empty());
-    CHECK(judge_libraries("/home/u/app", {{"libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.7"}}, own, as_it_is)
-              .size() == 1);
+    CHECK(judge_loaded("/home/u/app", {{"libamdhip64.so.7", "/opt/rocm/lib/libamdhip64.so.7"}}, own, as_it_is).size() ==
+          1);
 }

@@ -105,7 +105,7 @@ TEST_CASE("slurm-amd-gpu(7) has every outcome and every argument in plugstack.co
         INFO(argument);
         CHECK(says(page, argument));
     }
-    CHECK(known == 5);
+    CHECK(known == 6);
 }
 
 TEST_CASE("amd-gpu-agent(8) has every command and every option of it", "[manual]") {
