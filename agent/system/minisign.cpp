@@ -37,6 +37,12 @@ std::string text_of_bytes(const unsigned char* data, std::size_t size) {
     return {reinterpret_cast<const char*>(data), size};
 }
 
+std::string to_base64(std::string_view bytes) {
+    std::vector<unsigned char> text(bytes.size() / 3 * 4 + 5);
+    const int size = ::EVP_EncodeBlock(text.data(), bytes_of(bytes), static_cast<int>(bytes.size()));
+    return text_of_bytes(text.data(), static_cast<std::size_t>(size));
+}
+
 /// Strict: no white space, the right padding. Nothing on anything else.
 std::optional<std::string> from_base64(std::string_view text) {
     constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -48,13 +54,9 @@ std::optional<std::string> from_base64(std::string_view text) {
     const int size = ::EVP_DecodeBlock(bytes.data(), bytes_of(text), static_cast<int>(text.size()));
     if (size < 0 || static_cast<std::size_t>(size) != bytes.size())
         return std::nullopt;
-    return text_of_bytes(bytes.data(), bytes.size() - padding);
-}
-
-std::string to_base64(std::string_view bytes) {
-    std::vector<unsigned char> text(bytes.size() / 3 * 4 + 5);
-    const int size = ::EVP_EncodeBlock(text.data(), bytes_of(bytes), static_cast<int>(bytes.size()));
-    return text_of_bytes(text.data(), static_cast<std::size_t>(size));
+    std::string decoded = text_of_bytes(bytes.data(), bytes.size() - padding);
+    // Bits that no byte takes must be zero: no two texts are the same signature.
+    return to_base64(decoded) == text ? std::optional(std::move(decoded)) : std::nullopt;
 }
 
 struct public_key {

@@ -5,6 +5,7 @@
 #include "system/files.hpp"
 #include "temporary_directory.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <string>
@@ -48,6 +49,18 @@ class http_server {
     [[nodiscard]] std::string origin() const { return "http://127.0.0.1:" + *port_; }
     /// A line for each request that has been answered.
     [[nodiscard]] std::string log() const { return read_file(log_file()) ? *read_file(log_file()) : ""; }
+    /// How many requests have been answered. Answers that were broken off are noted a little later: it waits until
+    /// there are that many, but not for ever.
+    [[nodiscard]] std::size_t requests(std::size_t expected) const {
+        const auto until = deadline::in(std::chrono::seconds(5));
+        for (;;) {
+            const std::string text = log();
+            const auto count = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+            if (count >= expected || until.passed())
+                return count;
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    }
     [[nodiscard]] const temporary_directory& directory() const { return directory_; }
 
   private:

@@ -66,17 +66,13 @@ struct download_test {
     void already(const std::string& text) const { server.directory().write("downloaded", text); }
 };
 
-std::size_t lines(const std::string& text) {
-    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
 } // namespace
 
 TEST_CASE("a file is downloaded with one request", "[download]") {
     download_test test;
     test.from({"x"});
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     CHECK(test.said.empty());
     // It is there now: nobody is asked again.
     REQUIRE(test.run());
@@ -120,11 +116,12 @@ TEST_CASE("what a server does wrong is told in words", "[download]") {
         CHECK(test.unreachable.empty());
         CHECK(test.said.size() == 1); // once, however often it is asked
         CHECK(test.downloaded().size() <= content.size());
-        CHECK(test.downloaded() != content);
+        const bool whole = test.downloaded() == content;
+        CHECK((!whole || std::string_view(one.behaviour) == "endless")); // which gives all of it, and more
         if (std::string_view(one.behaviour) == "loop")
-            CHECK(lines(test.server.log()) == 1 + most_redirects);
+            CHECK(test.server.requests(1 + most_redirects) == 1 + most_redirects);
         else if (!std::string_view(one.behaviour).starts_with("stall"))
-            CHECK(lines(test.server.log()) == one.requests);
+            CHECK(test.server.requests(one.requests) == one.requests);
     }
 }
 
@@ -142,7 +139,7 @@ TEST_CASE("an interrupted download goes on where it stopped", "[download][case:S
     download_test test;
     test.from({"cut=100000,times=2/x"});
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     CHECK(test.server.log() == "GET /cut=100000,times=2/x - 200 100000\n"
                                "GET /cut=100000,times=2/x bytes=100000- 206 100000\n"
                                "GET /cut=100000,times=2/x bytes=200000- 206 100000\n");
@@ -153,8 +150,8 @@ TEST_CASE("cuts do not count as failed tries as long as something comes", "[down
     test.from({"cut=60000/x"});
     test.request.tries = 1;
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
-    CHECK(lines(test.server.log()) == 5);
+    CHECK((test.downloaded() == content));
+    CHECK(test.server.requests(5) == 5);
 }
 
 TEST_CASE("a download that ran out of time is gone on with by the next", "[download][case:SCALE-6]") {
@@ -167,7 +164,7 @@ TEST_CASE("a download that ran out of time is gone on with by the next", "[downl
     CHECK(part > 0);
     CHECK(part < content.size());
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     CHECK_THAT(test.server.log(), Contains("bytes=" + std::to_string(part) + "- 206"));
 }
 
@@ -176,7 +173,7 @@ TEST_CASE("a server without ranges gives the whole file again", "[download]") {
     test.from({"norange/x"});
     test.already(content.substr(0, 1000));
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     CHECK(test.server.log() == "GET /norange/x bytes=1000- 200 300000\n");
 }
 
@@ -185,14 +182,14 @@ TEST_CASE("a wrong beginning is thrown away", "[download]") {
     test.from({"x"});
     test.already(std::string(1000, 'x'));
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     // Nor is something of the wrong length or content taken for the file.
     test.already(content + "x");
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     test.already(std::string(content.size(), 'x'));
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
 }
 
 TEST_CASE("a part that was not asked for is refused", "[download]") {
@@ -208,10 +205,10 @@ TEST_CASE("mirrors are asked in their order until one gives the file", "[downloa
     download_test test;
     test.from({"http://127.0.0.1:1/x", "missing/x", "wrong/x", "status=503/x", "x", "slow=1/x"});
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     CHECK(test.unreachable == std::vector<std::string>{"http://127.0.0.1:1"});
     CHECK(test.said.size() == 4);
-    CHECK(lines(test.server.log()) == 4);
+    CHECK(test.server.requests(4) == 4);
 }
 
 TEST_CASE("what no mirror has is told of each", "[download]") {
@@ -230,7 +227,7 @@ TEST_CASE("a mirror is not asked before it wants to be", "[download]") {
     const auto start = std::chrono::steady_clock::now();
     REQUIRE(test.run());
     CHECK(std::chrono::steady_clock::now() - start >= 1s);
-    CHECK(lines(test.server.log()) == 2);
+    CHECK(test.server.requests(2) == 2);
 }
 
 TEST_CASE("nobody waits for a mirror that wants to be asked after the deadline", "[download]") {
@@ -263,7 +260,7 @@ TEST_CASE("a file that nobody announced is bounded by its greatest size", "[down
     test.request.sha256 = "";
     test.from({"x"});
     REQUIRE(test.run());
-    CHECK(test.downloaded() == content);
+    CHECK((test.downloaded() == content));
     test.request.bytes = content.size() - 1;
     const status longer = test.run();
     REQUIRE_FALSE(longer);
