@@ -59,7 +59,7 @@ void print_json(const library_report& report, const std::string& path, const std
 void print_text(const library_report& report) {
     std::vector<std::vector<std::string>> rows{{"FILE", "PARTS", "GPU CODE FOR"}};
     for (const library_file& one : report.files)
-        if (!one.code.parts.empty())
+        if (!one.code.all().empty())
             rows.push_back({printable(one.name), std::to_string(one.code.parts.size()),
                             fmt::format("{}", fmt::join(names_of(one.code.all()), " "))});
     if (rows.size() > 1)

@@ -22,8 +22,10 @@ constexpr std::string_view portable_name =
 constexpr uint16_t machine_amdgpu = 224; ///< EM_AMDGPU
 constexpr uint64_t most_entries = 256;   // of one bundle; more is none
 constexpr std::size_t most_parts = 100'000;
-/// The table of a bundle's entries lies at its beginning: so much of it is decompressed, and no more.
+/// The table of a bundle's entries lies at its beginning: so much is decompressed of those that are larger than what we
+/// would hold in memory, whose kernels are not looked for.
 constexpr std::size_t table_bytes = 256UL * 1024;
+constexpr std::size_t most_decompressed = 64UL << 20;
 constexpr uint64_t alignment = 4096; // of bundles in a section
 
 template<typename T>
@@ -33,13 +35,22 @@ void add(std::vector<T>& to, const T& one) {
         to.insert(place, one);
 }
 
+/// Whether a code object is known to hold no kernel: none of its symbols is a kernel's descriptor, NAME.kd (from
+/// version 3 on).
+bool is_hollow(std::string_view object) {
+    const auto identity = read_elf_identity(object);
+    if (!identity || identity->machine != machine_amdgpu || elf_sections(object, ".dynsym").empty())
+        return false;
+    return !elf_defines_symbol(object, ".kd");
+}
+
 /// A bundle's table: what it holds, and where it ends.
 struct bundle_table {
     code_part part;
     uint64_t end = 0;
 };
 
-/// `bytes` begin with the bundle, and may be its beginning only: objects are not looked at.
+/// `bytes` begin with the bundle, and may be its beginning only: objects behind that are not looked at.
 std::optional<bundle_table> read_table(std::string_view bytes) {
     const auto count = value_at<uint64_t>(bytes, bundle_magic.size());
     if (!bytes.starts_with(bundle_magic) || !count || *count > most_entries)
@@ -57,8 +68,9 @@ std::optional<bundle_table> read_table(std::string_view bytes) {
             return std::nullopt;
         at += 24 + *length;
         made.end = std::max({made.end, at, *offset + *size});
+        const auto object = part_of(bytes, *offset, *size);
         if (*size > 0)
-            add_bundle_entry(*id, made.part);
+            add_bundle_entry(*id, object && is_hollow(*object), made.part);
     }
     return made;
 }
@@ -67,32 +79,33 @@ std::optional<bundle_table> read_table(std::string_view bytes) {
 struct compressed_header {
     uint16_t method = 0;
     uint64_t header_bytes = 0;
-    uint64_t total_bytes = 0; ///< with the header; 0: version 1 does not say
+    uint64_t total_bytes = 0;  ///< with the header; 0: version 1 does not say
+    uint64_t bundle_bytes = 0; ///< decompressed
 };
 
 std::variant<compressed_header, std::string> read_compressed_header(std::string_view bytes) {
-    constexpr uint64_t size_field = 8; // behind magic, version and method
     const auto version = value_at<uint16_t>(bytes, 4);
     const auto method = value_at<uint16_t>(bytes, 6);
-    const auto narrow = value_at<uint32_t>(bytes, size_field);
-    const auto wide = value_at<uint64_t>(bytes, size_field);
-    if (!version || !method || !wide)
+    const auto narrow = [&](uint64_t at) { return uint64_t{value_at<uint32_t>(bytes, at).value_or(0)}; };
+    const auto wide = [&](uint64_t at) { return value_at<uint64_t>(bytes, at).value_or(0); };
+    constexpr uint64_t longest_header = 32;
+    if (!version || !method || bytes.size() < longest_header)
         return "a compressed bundle that is cut off";
-    switch (*version) {
+    switch (*version) { // sizes, and a hash of 8 bytes
     case 1:
-        return compressed_header{*method, 20, 0};
+        return compressed_header{*method, 20, 0, narrow(8)};
     case 2:
-        return compressed_header{*method, 24, *narrow};
+        return compressed_header{*method, 24, narrow(8), narrow(12)};
     case 3:
-        return compressed_header{*method, 32, *wide};
+        return compressed_header{*method, longest_header, wide(8), wide(16)};
     default:
         return fmt::format("a compressed bundle of version {}", *version);
     }
 }
 
-std::optional<std::string> beginning_by_zstd(std::string_view from) {
+std::optional<std::string> beginning_by_zstd(std::string_view from, std::size_t most) {
     const std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream(ZSTD_createDStream(), ZSTD_freeDStream);
-    std::string made(table_bytes, '\0');
+    std::string made(most, '\0');
     ZSTD_inBuffer in{from.data(), from.size(), 0};
     ZSTD_outBuffer out{made.data(), made.size(), 0};
     while (stream && out.pos < out.size) {
@@ -108,12 +121,12 @@ std::optional<std::string> beginning_by_zstd(std::string_view from) {
     return made;
 }
 
-std::optional<std::string> beginning_by_zlib(std::string_view from) {
+std::optional<std::string> beginning_by_zlib(std::string_view from, std::size_t most) {
     z_stream stream{};
     if (::inflateInit(&stream) != Z_OK)
         return std::nullopt;
     const std::unique_ptr<z_stream, int (*)(z_stream*)> ended(&stream, ::inflateEnd);
-    std::string made(table_bytes, '\0');
+    std::string made(most, '\0');
     // The library takes a pointer to data that it does not change.
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(from.data()));
     stream.avail_in = static_cast<uInt>(std::min<std::size_t>(from.size(), UINT32_MAX));
@@ -124,6 +137,11 @@ std::optional<std::string> beginning_by_zlib(std::string_view from) {
         return std::nullopt;
     made.resize(made.size() - stream.avail_out);
     return made;
+}
+
+void add_part(const code_part& part, embedded_code& to) {
+    if (!part.empty() || !part.hollow.empty())
+        to.parts.push_back(part);
 }
 
 /// Reads one compressed bundle. Gives where it ends; 0 when that is not known.
@@ -141,16 +159,18 @@ uint64_t read_compressed(std::string_view bytes, embedded_code& to) {
         to.problems.emplace_back("a compressed bundle that is cut off");
         return 0;
     }
+    const std::size_t most =
+        header.bundle_bytes > most_decompressed ? table_bytes : std::max<std::size_t>(header.bundle_bytes, table_bytes);
     // The numbers are those of llvm::compression::Format.
-    const auto beginning = header.method == 0   ? beginning_by_zlib(*content)
-                           : header.method == 1 ? beginning_by_zstd(*content)
+    const auto beginning = header.method == 0   ? beginning_by_zlib(*content, most)
+                           : header.method == 1 ? beginning_by_zstd(*content, most)
                                                 : std::nullopt;
     const auto table = beginning ? read_table(*beginning) : std::nullopt;
     if (!table)
         to.problems.push_back(header.method > 1 ? fmt::format("a bundle compressed by method {}", header.method)
                                                 : "a compressed bundle that is damaged");
-    else if (!table->part.empty())
-        to.parts.push_back(table->part);
+    else
+        add_part(table->part, to);
     return header.total_bytes;
 }
 
@@ -170,8 +190,8 @@ void read_bundles(std::string_view bytes, embedded_code& to) {
                 to.problems.emplace_back("a bundle that is cut off or damaged");
             else
                 length = table->end;
-            if (table && !table->part.empty())
-                to.parts.push_back(table->part);
+            if (table)
+                add_part(table->part, to);
         } else if (rest.starts_with(compressed_magic)) {
             length = read_compressed(rest, to);
         } else {
@@ -201,7 +221,7 @@ feature_mode mode_of(uint32_t bits) {
 }
 
 /// One code object: an ELF file for amdgcn. Its flags say the target.
-void read_code_object(const elf_identity& identity, embedded_code& to) {
+void read_code_object(std::string_view bytes, const elf_identity& identity, embedded_code& to) {
     constexpr uint32_t mach_mask = 0xff;
     constexpr uint8_t abi_amdgpu_hsa = 64;
     constexpr uint8_t version_3 = 1; // EI_ABIVERSION is the version of the code object less two
@@ -229,7 +249,7 @@ void read_code_object(const elf_identity& identity, embedded_code& to) {
             target.sramecc = mode_of(identity.flags >> 10U & 3U);
         }
         if (parse_target(target.text()))
-            part.targets.push_back(std::move(target));
+            (is_hollow(bytes) ? part.hollow : part.targets).push_back(std::move(target));
         else // a mode of a feature that the processor does not have
             part.unknown.push_back(target.text());
     }
@@ -238,7 +258,7 @@ void read_code_object(const elf_identity& identity, embedded_code& to) {
 
 } // namespace
 
-void add_bundle_entry(std::string_view id, code_part& to) {
+void add_bundle_entry(std::string_view id, bool hollow, code_part& to) {
     if (id.ends_with(portable_name)) {
         to.portable = true;
         return;
@@ -254,21 +274,26 @@ void add_bundle_entry(std::string_view id, code_part& to) {
         target.remove_prefix(1);
     const auto known = parse_target(target);
     if (known)
-        add(to.targets, *known);
+        add(hollow ? to.hollow : to.targets, *known);
     else
         add(to.unknown, quoted(target));
 }
 
 code_part embedded_code::all() const {
     std::set<target_id> targets;
+    std::set<target_id> hollow;
     std::set<std::string> unknown;
     code_part made;
     for (const code_part& part : parts) {
         targets.insert(part.targets.begin(), part.targets.end());
+        hollow.insert(part.hollow.begin(), part.hollow.end());
         unknown.insert(part.unknown.begin(), part.unknown.end());
         made.portable = made.portable || part.portable;
     }
     made.targets.assign(targets.begin(), targets.end());
+    for (const target_id& one : hollow)
+        if (!targets.contains(one))
+            made.hollow.push_back(one);
     made.unknown.assign(unknown.begin(), unknown.end());
     return made;
 }
@@ -277,7 +302,7 @@ embedded_code read_embedded_code(std::string_view bytes) {
     embedded_code made;
     const auto identity = read_elf_identity(bytes);
     if (identity && identity->machine == machine_amdgpu) {
-        read_code_object(*identity, made);
+        read_code_object(bytes, *identity, made);
         return made;
     }
     if (!identity) {

@@ -14,20 +14,23 @@ namespace amd_gpu {
 /// One part of a file: what was compiled together, for one or more targets. A large library is made of hundreds.
 struct code_part {
     std::vector<target_id> targets;   ///< sorted, each once
+    std::vector<target_id> hollow;    ///< there is a code object for these, but not one kernel in it
     std::vector<std::string> unknown; ///< names of targets that this program does not know, sorted
     bool portable = false;            ///< also as SPIR-V, which the runtime compiles for any GPU
 
     bool operator==(const code_part&) const = default;
+    /// Nothing that could run. The compiler gives each source its code objects, also those that have no kernels.
     [[nodiscard]] bool empty() const { return targets.empty() && unknown.empty() && !portable; }
 };
 
 /// The GPU code of one file.
 struct embedded_code {
-    std::vector<code_part> parts;      ///< those that hold code
+    std::vector<code_part> parts;      ///< those that hold code objects
     std::vector<std::string> problems; ///< what could not be read, in words: there may be more code than `parts` says
     bool expected = false;             ///< the file is made to bring GPU code: it registers some with HIP
 
-    [[nodiscard]] code_part all() const; ///< over all parts
+    /// Over all parts; hollow is what is so in every part.
+    [[nodiscard]] code_part all() const;
 };
 
 /// The GPU code in a file of any kind: a library or program (sections .hip_fatbin), a code object, a bundle, a
@@ -35,7 +38,7 @@ struct embedded_code {
 embedded_code read_embedded_code(std::string_view bytes);
 
 /// "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-", the name of an entry of a bundle, added to what a part holds. Names of the
-/// host and of other machines add nothing.
-void add_bundle_entry(std::string_view id, code_part& to);
+/// host and of other machines add nothing. `hollow`: its code object is known to hold no kernel.
+void add_bundle_entry(std::string_view id, bool hollow, code_part& to);
 
 } // namespace amd_gpu

@@ -3,6 +3,7 @@
 #include "system/files.hpp"
 
 #include <elf.h>
+#include <functional>
 
 namespace amd_gpu {
 
@@ -90,6 +91,18 @@ void read_own_versions(std::string_view table, uint64_t count, std::string_view 
     }
 }
 
+/// Whether any dynamic symbol is as wanted.
+bool any_symbol(std::string_view bytes, const std::function<bool(const Elf64_Sym&, std::string_view)>& wanted) {
+    const auto symbols = elf_sections(bytes, ".dynsym");
+    const auto texts = elf_sections(bytes, ".dynstr");
+    if (symbols.empty() || texts.empty())
+        return false;
+    for (uint64_t at = 0; const auto one = value_at<Elf64_Sym>(symbols[0], at); at += sizeof(Elf64_Sym))
+        if (wanted(*one, text_at(texts[0], one->st_name)))
+            return true;
+    return false;
+}
+
 } // namespace
 
 std::optional<std::string_view> part_of(std::string_view bytes, uint64_t offset, uint64_t size) {
@@ -127,14 +140,15 @@ std::vector<std::string_view> elf_sections(std::string_view bytes, std::string_v
 }
 
 bool elf_uses_symbol(std::string_view bytes, std::string_view name) {
-    const auto symbols = elf_sections(bytes, ".dynsym");
-    const auto texts = elf_sections(bytes, ".dynstr");
-    if (symbols.empty() || texts.empty())
-        return false;
-    for (uint64_t at = 0; const auto one = value_at<Elf64_Sym>(symbols[0], at); at += sizeof(Elf64_Sym))
-        if (one->st_shndx == SHN_UNDEF && text_at(texts[0], one->st_name) == name)
-            return true;
-    return false;
+    return any_symbol(bytes, [&](const Elf64_Sym& symbol, std::string_view text) {
+        return symbol.st_shndx == SHN_UNDEF && text == name;
+    });
+}
+
+bool elf_defines_symbol(std::string_view bytes, std::string_view end) {
+    return any_symbol(bytes, [&](const Elf64_Sym& symbol, std::string_view text) {
+        return symbol.st_shndx != SHN_UNDEF && text.ends_with(end);
+    });
 }
 
 std::optional<elf_dynamic> read_elf_dynamic(std::string_view bytes) {

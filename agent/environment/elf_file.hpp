@@ -43,6 +43,8 @@ std::vector<std::string_view> elf_sections(std::string_view bytes, std::string_v
 
 /// Whether the file uses a symbol that another library must have. Without a table of sections: no.
 bool elf_uses_symbol(std::string_view bytes, std::string_view name);
+/// Whether the file offers others a symbol whose name ends so. Without a table of sections: no.
+bool elf_defines_symbol(std::string_view bytes, std::string_view end);
 
 /// What a library or a program asks the loader for, and offers.
 struct elf_dynamic {

@@ -35,10 +35,13 @@ std::string held(const code_part& part) {
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
+bool any_fits(const std::vector<target_id>& built, const target_id& device) {
+    return std::any_of(built.begin(), built.end(),
+                       [&](const target_id& one) { return match_target(one, device).how != fit::none; });
+}
+
 bool fits(const code_part& part, const target_id& device) {
-    return part.portable || std::any_of(part.targets.begin(), part.targets.end(), [&](const target_id& built) {
-               return match_target(built, device).how != fit::none;
-           });
+    return part.portable || any_fits(part.targets, device);
 }
 
 /// Whether it would fit in some mode of a device whose modes are not known.
@@ -62,21 +65,25 @@ void judge_code(const std::string& name, bool one_file, const embedded_code& cod
         return;
     }
     const code_part all = code.all();
+    if (all.empty())
+        return; // made by HIP's compiler, but nothing of it runs on a GPU
     for (const target_id& device : devices) {
-        if (!fits(all, device)) {
-            if (may_fit(all, device))
-                to.push_back({false, fmt::format("{} has code for {} in some modes only (it holds {})", name,
-                                                 device.text(), held(all))});
-            else
-                to.push_back({code.problems.empty(),
-                              fmt::format("{} has no code for {} (it holds {})", name, device.text(), held(all))});
-            continue;
+        if (fits(all, device)) {
+            const auto without = std::count_if(code.parts.begin(), code.parts.end(), [&](const code_part& part) {
+                return !part.empty() && !fits(part, device);
+            });
+            if (without > 0 && one_file)
+                to.push_back({false, fmt::format("{} has no code for {} in {} of its {} parts", name, device.text(),
+                                                 without, code.parts.size())});
+        } else if (may_fit(all, device)) {
+            to.push_back({false, fmt::format("{} has code for {} in some modes only (it holds {})", name, device.text(),
+                                             held(all))});
+        } else {
+            const bool hollow = any_fits(all.hollow, device);
+            to.push_back(
+                {code.problems.empty(), fmt::format("{} has no {} for {} (it {} {})", name, hollow ? "kernels" : "code",
+                                                    device.text(), hollow ? "has some for" : "holds", held(all))});
         }
-        const auto without = std::count_if(code.parts.begin(), code.parts.end(),
-                                           [&](const code_part& part) { return !fits(part, device); });
-        if (without > 0 && one_file)
-            to.push_back({false, fmt::format("{} has no code for {} in {} of its {} parts", name, device.text(),
-                                             without, code.parts.size())});
     }
 }
 

@@ -38,7 +38,9 @@ struct library_report {
 /// What is wrong with files that are used together, for these devices; for no devices, what is wrong with them
 /// anywhere. Pure. Code objects that are files of their own (names in .co, .hsaco) count together, by directory: each
 /// is for one target.
-/// - No code for a device in a file that has code for others; none at all in a file that registers some with HIP.
+/// - No code, or code without kernels, for a device in a file that has kernels for others; no code at all in a file
+/// that
+///   registers some with HIP.
 /// - A library of ROCm that is needed in another version than the one that is there: two of its runtimes cannot work in
 ///   one process.
 /// - A version of symbols (GLIBCXX_3.4.32) that the library which is there does not have.

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
             std::abort();
     }
     for (const code_part& part : code.parts)
-        if (part.empty() || !std::is_sorted(part.targets.begin(), part.targets.end()))
+        if ((part.empty() && part.hollow.empty()) || !std::is_sorted(part.targets.begin(), part.targets.end()))
             std::abort();
     const auto linked = read_elf_dynamic(bytes);
     if (linked && (linked->soname.find('\0') != std::string::npos || linked->needed.size() > size))

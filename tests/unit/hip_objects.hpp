@@ -37,14 +37,16 @@ class hip_objects {
                ::access("/usr/bin/g++", X_OK) == 0;
     }
 
-    /// An object file with one kernel, compiled for these targets. Gives its path; empty when that failed.
+    /// An object file with one kernel, or with another body, compiled for these targets. Gives its path; empty when
+    /// that failed.
     [[nodiscard]] std::string object(const std::string& name, const std::vector<std::string>& targets,
-                                     const std::vector<std::string>& more = {}) const {
+                                     const std::vector<std::string>& more = {},
+                                     const std::optional<std::string>& body = {}) const {
         const std::string source = files_.write(name + ".hip", R"(#define __global__ __attribute__((global))
             struct dim3 { unsigned x, y, z; };
             typedef struct ihipStream_t* hipStream_t;
             extern "C" int hipLaunchKernel(const void*, dim3, dim3, void**, unsigned long, hipStream_t);
-            __global__ void )" + name + "(float* to) { *to = 1; }\n");
+            )" + body.value_or("__global__ void " + name + "(float* to) { *to = 1; }\n"));
         std::vector<std::string> arguments{clang, "-x", "hip", "-nogpuinc", "-nogpulib", "-fPIC", "-c"};
         for (const std::string& target : targets)
             arguments.push_back("--offload-arch=" + target);

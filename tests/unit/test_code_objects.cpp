@@ -76,7 +76,7 @@ const strings two = {"host-x86_64-unknown-linux-gnu-", "hipv4-amdgcn-amd-amdhsa-
 TEST_CASE("entries of bundles are read as every compiler spelt them", "[code]") {
     const auto targets_of = [](const std::string& id) {
         code_part part;
-        add_bundle_entry(id, part);
+        add_bundle_entry(id, false, part);
         return texts(part);
     };
     CHECK(targets_of("hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-") == strings{"gfx90a:sramecc+:xnack-"});
@@ -91,7 +91,7 @@ TEST_CASE("entries of bundles are read as every compiler spelt them", "[code]") 
     code_part part;
     for (const char* id : {"hipv4-amdgcn-amd-amdhsa--gfx9999", "hipv4-amdgcn-amd-amdhsa--gfx9999",
                            "hipv4-amdgcn-amd-amdhsa--", "hip-spirv64-amd-amdhsa--amdgcnspirv"})
-        add_bundle_entry(id, part);
+        add_bundle_entry(id, false, part);
     CHECK(part.targets.empty());
     CHECK(part.unknown == strings{"\"\"", "\"gfx9999\""});
     CHECK(part.portable);
@@ -263,6 +263,30 @@ TEST_CASE("libraries that HIP's compiler made hold what they were compiled for",
     CHECK(texts(code.parts[0]) == strings{"gfx90a:xnack-", "gfx942"});
     CHECK(texts(code.parts[1]) == strings{"gfx942"});
     CHECK(texts(code.parts[2]) == strings{"gfx1100"});
+}
+
+TEST_CASE("code objects without a kernel are told from others", "[code]") {
+    if (!hip_objects::can_be_made())
+        return;
+    const hip_objects clang;
+    for (const strings& more : {strings{}, strings{"--offload-compress"}}) {
+        const auto empty =
+            clang.object("empty", {"gfx90a", "gfx942"}, more,
+                         "#if !defined(__HIP_DEVICE_COMPILE__)\n__global__ void empty(float* to) { *to = 1; }\n#endif\n");
+        const auto guarded =
+            clang.object("guarded", {"gfx90a", "gfx942"}, more,
+                         "#if !defined(__gfx90a__)\n__global__ void guarded(float* to) { *to = 1; }\n#endif\n");
+        REQUIRE_FALSE((empty.empty() || guarded.empty()));
+        const embedded_code code = read_embedded_code(content(clang.library("lib/liball.so", {empty, guarded})));
+        CHECK(code.problems == strings{});
+        REQUIRE(code.parts.size() == 2);
+        CHECK(code.parts[0].empty());
+        CHECK(code.parts[0].hollow.size() == 2);
+        CHECK(texts(code.parts[1]) == strings{"gfx942"});
+        CHECK(texts(code.all()) == strings{"gfx942"});
+        REQUIRE(code.all().hollow.size() == 1);
+        CHECK(code.all().hollow[0].text() == "gfx90a");
+    }
 }
 
 TEST_CASE("a library whose code was taken out registers code that it does not hold", "[code]") {

@@ -122,6 +122,19 @@ TEST_CASE("a package whose kernels were left out is found without any device", "
                                     "note: lib/liba.so holds what cannot be read: a compressed bundle of version 4"});
 }
 
+TEST_CASE("code objects without kernels are no code, where others have some", "[libraries]") {
+    code_part guarded = part({"gfx942"});
+    guarded.hollow = {target("gfx90a")};
+    CHECK(judged({file("lib/librccl.so.1", {guarded})}) ==
+          strings{"fault: lib/librccl.so.1 has no kernels for gfx90a:sramecc+:xnack- (it has some for gfx942)"});
+    // a source without kernels, beside one that has them
+    code_part host_only;
+    host_only.hollow = {target("gfx942")};
+    CHECK(judged({file("lib/liba.so", {part({"gfx90a"}), host_only})}).empty());
+    // a library of such sources alone runs nothing on a GPU
+    CHECK(judged({file("lib/liba.so", {host_only, host_only})}).empty());
+}
+
 TEST_CASE("MPI's part for GPUs that needs another HIP is named with both versions", "[libraries][case:VER-1]") {
     const auto hip = linked("lib/libamdhip64.so.7.1.0", named("libamdhip64.so.7"));
     const auto gtl = linked("lib/libmpi_gtl_hsa.so.0", needs({"libc.so.6", "libamdhip64.so.6"}));
