@@ -90,10 +90,11 @@ status furnish_home(const sandbox& plan, const node_view& node) {
     return out.outcome();
 }
 
-status make_device(const std::string& path, unsigned bits, unsigned major_number, unsigned minor_number) {
+status make_device(const std::string& path, unsigned bits, unsigned major_number, unsigned minor_number,
+                   unsigned kind = S_IFCHR) {
     std::error_code ignored; // a failure to make the directory shows in mknod
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-    if (mknod(path.c_str(), S_IFCHR | bits, makedev(major_number, minor_number)) != 0 ||
+    if (mknod(path.c_str(), kind | bits, makedev(major_number, minor_number)) != 0 ||
         chmod(path.c_str(), bits) != 0) { // chmod because of the umask
         return system_error("cannot make the device " + path);
     }
@@ -123,7 +124,7 @@ status furnish_dev(const node_view& node) {
     // The host's, which numbers them for all nodes: a node that mounts an image may get any of them.
     all.then([&] { return make_device(dev + "/loop-control", 0600, 10, 237); });
     for (unsigned number = 0; number < loop_devices; ++number) {
-        all.then([&] { return make_device(dev + "/loop" + std::to_string(number), 0600, 7, number); });
+        all.then([&] { return make_device(dev + "/loop" + std::to_string(number), 0600, 7, number, S_IFBLK); });
     }
     if (node.kfd) {
         all.then([&] { return make_device(dev + "/kfd", 0666, kfd_major, 0); });
