@@ -86,7 +86,7 @@ no_pins() { [ "$(pins)" -eq 0 ]; }
     sleeper=$!
     pinned() { [ -n "$(find "$images/pins" -name "*.$first")" ]; }
     within 30 pinned
-    within 30 test -d "$images/mounts/$first/lib"
+    within 30 node-exec n0 test -d "$images/mounts/$first/lib"
     run job second
     echo "$output"
     [ "$status" -ne 0 ]
@@ -106,7 +106,7 @@ no_pins() { [ "$(pins)" -eq 0 ]; }
     publish hpl
     as_user srun --gpus-per-node=1 --amd-gpu=auto,env=hpl sleep 60 3>&- &
     sleeper=$!
-    within 30 test -d "$images/mounts/$hash/lib"
+    within 30 node-exec n0 test -d "$images/mounts/$hash/lib"
     running() { [[ $(squeue --noheader --user=nobody --format=%T) == RUNNING ]]; }
     within 30 running
     kill-agent n0
