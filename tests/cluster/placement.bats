@@ -31,10 +31,10 @@ each() { grep -E '^ *[0-9]+: rank' <<<"$output" | sed 's/^ *[0-9]*: //' | sort -
 
 # case: TOPO-1
 @test "the first core of each L3 is the site's: seven cores a rank" {
-    sed -i 's/^\[slurm\]/[job]\nreserved_cores = "0,8,16,24,32,40,48,56,64,72,80,88,96,104,112,120"\n\n[slurm]/' /mnt/etc/amd-gpu/n0.toml
+    sed -i 's/^\[job\]/[job]\nreserved_cores = "0,8,16,24,32,40,48,56,64,72,80,88,96,104,112,120"/' /mnt/etc/amd-gpu/n0.toml
     restart-agent n0
     run ranks -n8 --gpus-per-node=8 --amd-gpu=auto,probe=off
-    sed -i '/^\[job\]/,/^$/d' /mnt/etc/amd-gpu/n0.toml
+    sed -i "/^reserved_cores = /d" /mnt/etc/amd-gpu/n0.toml
     restart-agent n0
     echo "$output"
     [ "$status" -eq 0 ]
