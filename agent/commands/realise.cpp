@@ -2,24 +2,23 @@
 // the index: the site's for root, one's own for everybody else.
 #include "commands/commands.hpp"
 #include "commands/wanted_environment.hpp"
+#include "commands/wanted_targets.hpp"
 
 #include "configuration/settings.hpp"
 #include "environment/provider.hpp"
 #include "environment/prune.hpp"
 #include "environment/variant_index.hpp"
-#include "system/fd.hpp"
+#include "system/file_lock.hpp"
 #include "system/files.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sys/file.h>
 #include <unistd.h>
 
 namespace amd_gpu {
@@ -40,39 +39,30 @@ struct realise_arguments {
 };
 
 constexpr mode_t directory_mode = 0755;
-constexpr mode_t lock_mode = 0600;
 
 /// The targets in canonical form: order and duplicates would make another variant of the same software.
 result<std::vector<target_id>> canonical_targets(const std::string& list) {
-    std::set<target_id> targets;
-    for (const std::string& text : split(list, ',')) {
-        const result<target_id> one = parse_target(text);
-        if (!one)
-            return one.failure();
-        targets.insert(*one);
-    }
+    const auto named = named_targets(list);
+    if (!named)
+        return named.failure();
+    const std::set<target_id> targets(named->begin(), named->end());
     return std::vector<target_id>(targets.begin(), targets.end());
 }
 
 /// Only one process makes the same variant at a time; the others wait and find it made.
-result<unique_fd> flight(const std::string& index, const std::string& name, deadline until, const progress& say) {
+result<file_lock> flight(const std::string& index, const std::string& name, deadline until, const progress& say) {
     const std::string directory = index + "/flights";
     if (const status made = make_directories(directory, directory_mode); !made)
         return made.failure();
     const std::string file = directory + "/" + name + ".lock";
-    unique_fd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_mode));
-    if (!lock)
-        return system_error(errno, file);
-    for (bool told = false; ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0; told = true) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return system_error(errno, file);
-        if (!told)
-            say("another process is making this variant; waiting for it");
-        if (until.passed())
-            return error{error_code::timed_out, "another process is still making this variant"};
-        ::usleep(200'000);
-    }
-    return lock;
+    auto lock = file_lock::take(file, file_lock::kind::alone, deadline::in({}));
+    if (lock || lock.failure().code != error_code::timed_out)
+        return lock;
+    say("another process is making this variant; waiting for it");
+    auto turn = file_lock::take(file, file_lock::kind::alone, until);
+    if (!turn && turn.failure().code == error_code::timed_out)
+        return error{error_code::timed_out, "another process is still making this variant"};
+    return turn;
 }
 
 void print_plan(const realise_plan& plan, bool as_json) {

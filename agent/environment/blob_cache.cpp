@@ -10,6 +10,7 @@
 #include "environment/blob_unpack.hpp"
 #include "environment/bundle_download.hpp"
 #include "environment/variant.hpp"
+#include "system/file_lock.hpp"
 #include "system/files.hpp"
 
 #include <atomic>

@@ -5,6 +5,7 @@
 #include "environment/blob_pins.hpp"
 #include "environment/blob_unpack.hpp"
 #include "environment/variant.hpp"
+#include "system/file_lock.hpp"
 #include "system/files.hpp"
 
 #include <algorithm>

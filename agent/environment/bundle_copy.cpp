@@ -4,11 +4,8 @@
 #include "system/minisign.hpp"
 #include "system/sha256.hpp"
 
-#include <cerrno>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <sys/file.h>
-#include <thread>
 
 namespace amd_gpu {
 
@@ -19,7 +16,6 @@ using nlohmann::json;
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = 0644;
 constexpr mode_t lock_mode = 0600;
-constexpr auto between_looks = std::chrono::milliseconds(20);
 constexpr std::size_t name_digits = 32;
 constexpr std::size_t signature_lines = 4;
 constexpr std::size_t longest_copy = longest_index + 8192;
@@ -53,16 +49,14 @@ result<bool> index_copy::take_turn(deadline until) {
     if (!make_directories(directory, directory_mode))
         return false;
     const std::string file = base_ + ".lock";
-    lock_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_mode));
-    if (!lock_)
+    if (!unique_fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, lock_mode)))
         return false;
-    while (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return system_error(errno, file);
-        if (until.passed())
-            return error{error_code::timed_out, "the index of images is still being fetched for another job"};
-        std::this_thread::sleep_for(between_looks);
-    }
+    auto lock = file_lock::take(file, file_lock::kind::alone, until);
+    if (!lock)
+        return lock.failure().code == error_code::timed_out
+                   ? error{error_code::timed_out, "the index of images is still being fetched for another job"}
+                   : lock.failure();
+    lock_.emplace(std::move(*lock));
     return true;
 }
 

@@ -3,7 +3,7 @@
 
 #include "environment/bundle_index.hpp"
 #include "system/deadline.hpp"
-#include "system/fd.hpp"
+#include "system/file_lock.hpp"
 
 #include <string>
 #include <vector>
@@ -40,7 +40,7 @@ class index_copy {
 
   private:
     std::string base_;
-    unique_fd lock_;
+    std::optional<file_lock> lock_;
 };
 
 } // namespace amd_gpu

@@ -3,6 +3,7 @@
 #include "environment/bundle_copy.hpp"
 #include "environment/bundle_download.hpp"
 #include "system/fd.hpp"
+#include "system/file_lock.hpp"
 #include "system/files.hpp"
 #include "system/process.hpp"
 #include "system/sha256.hpp"
@@ -12,9 +13,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <thread>
 #include <unistd.h>
 
 namespace amd_gpu {
@@ -23,23 +22,14 @@ namespace {
 
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = 0644;
-constexpr auto between_looks = std::chrono::milliseconds(100);
 
 /// One process at a time changes a tree.
-result<unique_fd> lock_tree(const std::string& tree, deadline until) {
+result<file_lock> lock_tree(const std::string& tree, deadline until) {
     if (const status made = make_directories(tree + "/blobs/sha256", directory_mode); !made)
         return made.failure();
-    const std::string file = tree + "/.lock";
-    unique_fd lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, file_mode));
-    if (!lock)
-        return system_error(errno, file);
-    while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return system_error(errno, file);
-        if (until.passed())
-            return error{error_code::timed_out, "another process is changing " + tree};
-        std::this_thread::sleep_for(between_looks);
-    }
+    auto lock = file_lock::take(tree + "/.lock", file_lock::kind::alone, until, file_mode);
+    if (!lock && lock.failure().code == error_code::timed_out)
+        return error{error_code::timed_out, "another process is changing " + tree};
     return lock;
 }
 
@@ -100,6 +90,21 @@ status run_mksquashfs(const image_source& from, const std::string& to, deadline 
     return success();
 }
 
+/// The variant that an image of this size and hash is.
+variant described(const image_source& from, const std::string& sha256, uint64_t bytes) {
+    variant made;
+    made.environment = from.environment;
+    made.provider = "bundle";
+    made.targets = from.targets;
+    made.kept = storage::blob;
+    made.blob = sha256;
+    made.blob_bytes = bytes;
+    made.mount_point = from.mount_point;
+    made.edits = from.edits;
+    made.suggests_edits = from.suggests_edits;
+    return made;
+}
+
 /// Makes the image and gives it the name of its hash.
 result<variant> make_image(const std::string& tree, const image_source& from, deadline until) {
     const std::string directory = tree + "/blobs/sha256";
@@ -118,16 +123,7 @@ result<variant> make_image(const std::string& tree, const image_source& from, de
     const std::string name = tree + "/" + blob_path(*hash);
     if (::rename(half.path.c_str(), name.c_str()) != 0)
         return system_error(errno, name);
-    variant made;
-    made.environment = from.environment;
-    made.provider = "bundle";
-    made.targets = from.targets;
-    made.kept = storage::blob;
-    made.blob = *hash;
-    made.blob_bytes = static_cast<uint64_t>(info.st_size);
-    made.mount_point = from.mount_point;
-    made.edits = from.edits;
-    made.suggests_edits = from.suggests_edits;
+    variant made = described(from, *hash, static_cast<uint64_t>(info.st_size));
     made.created = std::time(nullptr);
     return made;
 }
@@ -150,16 +146,7 @@ result<variant> add_image(const std::string& tree, const image_source& from, con
     if (!index)
         return index.failure();
     // What a node would refuse is refused before an hour of compressing.
-    variant draft;
-    draft.environment = from.environment;
-    draft.provider = "bundle";
-    draft.targets = from.targets;
-    draft.kept = storage::blob;
-    draft.blob = sha256_of("");
-    draft.blob_bytes = 1;
-    draft.mount_point = from.mount_point;
-    draft.edits = from.edits;
-    if (const auto checked = parse_record(to_record(draft)); !checked)
+    if (const auto checked = parse_record(to_record(described(from, sha256_of(""), 1))); !checked)
         return error{error_code::usage, checked.failure().what};
     say("making the image of " + from.directory);
     auto made = make_image(tree, from, until);

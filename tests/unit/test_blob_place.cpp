@@ -3,6 +3,7 @@
 #include "environment/blob_image.hpp"
 #include "environment/blob_pins.hpp"
 #include "environment/blob_room.hpp"
+#include "system/file_lock.hpp"
 
 #include <catch2/catch.hpp>
 #include <sys/stat.h>
