@@ -89,14 +89,10 @@ result<std::string> run_program(const command_source& source, const std::vector<
     child.arguments = {source.program};
     child.arguments.insert(child.arguments.end(), source.arguments.begin(), source.arguments.end());
     child.arguments.insert(child.arguments.end(), what.begin(), what.end());
-    if (::geteuid() == 0) {
-        result<identity> user = identity_of(source.user);
-        if (!user)
-            return error{error_code::configuration, "[command] user: " + user.failure().what};
-        if (user->uid == 0)
-            return error{error_code::configuration, "[command] user: a site's program does not run as root"};
-        child.as = std::move(*user);
-    }
+    auto as = unprivileged("[command] user", source.user, "a site's program does not run as root");
+    if (!as)
+        return as.failure();
+    child.as = std::move(*as);
     const result<account> user = account_of(child.as ? child.as->uid : ::geteuid());
     if (!user)
         return user.failure();

@@ -63,14 +63,10 @@ result<guix_answer> guix_program::run(const std::vector<std::string>& arguments,
     if (!channels_.empty())
         what.arguments.insert(what.arguments.end(), {"time-machine", "-q", "-C", channels_, "--"});
     what.arguments.insert(what.arguments.end(), arguments.begin(), arguments.end());
-    if (::geteuid() == 0) {
-        result<identity> user = identity_of(site_.guix_user);
-        if (!user)
-            return error{error_code::configuration, "[guix] user: " + user.failure().what};
-        if (user->uid == 0)
-            return error{error_code::configuration, "[guix] user: packages are not evaluated as root"};
-        what.as = std::move(*user);
-    }
+    auto as = unprivileged("[guix] user", site_.guix_user, "packages are not evaluated as root");
+    if (!as)
+        return as.failure();
+    what.as = std::move(*as);
     return run(std::move(what), until, say);
 }
 

@@ -340,4 +340,16 @@ result<identity> identity_of(const std::string& user) {
     return who;
 }
 
+result<std::optional<identity>> unprivileged(const std::string& setting, const std::string& user,
+                                             const std::string& why_not) {
+    if (::geteuid() != 0)
+        return std::optional<identity>();
+    auto found = identity_of(user);
+    if (!found)
+        return error{error_code::configuration, setting + ": " + found.failure().what};
+    if (found->uid == 0)
+        return error{error_code::configuration, setting + ": " + why_not};
+    return std::optional(std::move(*found));
+}
+
 } // namespace amd_gpu

@@ -69,4 +69,9 @@ result<account> account_of(uid_t user);
 /// Looks up a user and its groups. not_found when there is no such user.
 result<identity> identity_of(const std::string& user);
 
+/// Whom root starts an outsider's program as: the user that a setting names. Nothing when we are not root, and it runs
+/// as ourselves. Errors (configuration), beginning with the setting: no such user; root, with `why_not` as the reason.
+result<std::optional<identity>> unprivileged(const std::string& setting, const std::string& user,
+                                             const std::string& why_not);
+
 } // namespace amd_gpu
