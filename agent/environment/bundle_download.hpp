@@ -11,9 +11,10 @@ namespace amd_gpu {
 /// Where the blob of that hash lies below the address of a tree: "blobs/sha256/HEX".
 std::string blob_path(const std::string& sha256);
 
-/// Downloads an image into the file `partial`, going on where an earlier try of it stopped, and checks its size and its
-/// hash. Errors, none of them the job's: no server gives it (peer, not_found), what they give is not what the index
-/// says (peer; the file is removed), no room (internal), too late (timed_out; what came so far stays in the file).
+/// Downloads an image into the file `partial`, going on where an earlier try of it stopped. The child checks its size
+/// and its hash, for it asks the next mirror when they are wrong; whoever calls checks them before the image is used.
+/// Errors, none of them the job's: no server gives it (peer, not_found), what they give is not what the index says
+/// (peer), no room (internal), too late (timed_out; what came so far stays in the file).
 status download_blob(const settings& site, const blob_source& what, const std::string& partial, deadline until,
                      const progress& say);
 

@@ -27,8 +27,12 @@ bool is_unreachable(const std::string& url) {
 
 std::vector<std::string> mirrors_in_order(std::vector<std::string> urls) {
     const std::lock_guard hold(guard);
-    std::stable_partition(urls.begin(), urls.end(), [](const std::string& url) { return !is_unreachable(url); });
-    return urls;
+    std::vector<std::string> order;
+    std::vector<std::string> last;
+    for (std::string& url : urls)
+        (is_unreachable(url) ? last : order).push_back(std::move(url));
+    std::move(last.begin(), last.end(), std::back_inserter(order));
+    return order;
 }
 
 bool mirror_unreachable(const std::string& origin) {
