@@ -12,15 +12,25 @@
 #include "temporary_directory.hpp"
 
 #include <atomic>
+#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <sys/mount.h>
+#include <unistd.h>
 
 namespace amd_gpu {
 
 /// What a test says to nobody.
 inline const progress silence = [](const std::string&) {};
+
+/// Whether this test can mount anything; says so when it cannot.
+inline bool root() {
+    if (::geteuid() == 0)
+        return true;
+    WARN("needs root");
+    return false;
+}
 
 /// Makes a squashfs image of a directory. Throws when mksquashfs does not.
 inline void make_image(const std::string& directory, const std::string& image) {

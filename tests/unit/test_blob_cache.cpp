@@ -16,13 +16,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-bool root() {
-    if (::geteuid() == 0)
-        return true;
-    WARN("needs root");
-    return false;
-}
-
 std::string name_in(const result<std::string>& directory) {
     return directory ? read_line(*directory + "/name").value_or("no name") : directory.failure().what;
 }

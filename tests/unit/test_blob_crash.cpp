@@ -67,10 +67,8 @@ std::string wrong_with(const std::string& directory, const blob_source& what, co
 }
 
 void kill_and_recover(int rounds) {
-    if (::geteuid() != 0) {
-        WARN("needs root");
+    if (!root())
         return;
-    }
     image_fixture node;
     const std::string directory = node.directory.path();
     const std::string names[] = {"first", "second"};

@@ -14,17 +14,6 @@
 using namespace amd_gpu;
 using namespace std::chrono_literals;
 
-namespace {
-
-bool root() {
-    if (::geteuid() == 0)
-        return true;
-    WARN("needs root");
-    return false;
-}
-
-} // namespace
-
 TEST_CASE("lines of unsquashfs give the size of files", "[blobs]") {
     CHECK(listed_bytes("-rw-r--r-- 0/0                       3 2026-12-01 04:26 squashfs-root/a") == 3);
     CHECK(listed_bytes("-rw-r--r-- 1000/100 1099511627776 2026-12-01 04:26 squashfs-root/a b") == 1099511627776);

@@ -2,6 +2,7 @@
 #include "environment/catalogue.hpp"
 
 #include "environment/prefix.hpp"
+#include "good_target.hpp"
 #include "temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
@@ -16,13 +17,6 @@ using Catch::Matchers::StartsWith;
 using kind = edit::kind;
 
 namespace {
-
-target_id target(const std::string& text) {
-    const result<target_id> read = parse_target(text);
-    INFO(text);
-    REQUIRE(read);
-    return *read;
-}
 
 variant variant_at(const std::string& environment, const std::string& name, const std::string& path) {
     variant made;

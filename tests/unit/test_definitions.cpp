@@ -1,6 +1,7 @@
 // Definitions of environments: what they may hold, and every mistake named with its line.
 #include "environment/catalogue.hpp"
 
+#include "good_target.hpp"
 #include "temporary_directory.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,13 +12,6 @@ using Catch::Matchers::StartsWith;
 using kind = edit::kind;
 
 namespace {
-
-target_id target(const std::string& text) {
-    const result<target_id> read = parse_target(text);
-    INFO(text);
-    REQUIRE(read);
-    return *read;
-}
 
 /// What is wrong with a definition; its file's name is left out.
 std::string mistakes(const std::string& content, const std::string& name = "demo.toml") {

@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <fcntl.h>
 #include <filesystem>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,17 @@ struct some_index {
         const auto entries = read_index(path, environment, owner);
         REQUIRE(entries);
         return *entries;
+    }
+    /// What a job of the site could be given, when its definition names that provider.
+    [[nodiscard]] std::vector<variant_candidate> offered(const std::string& provider) const {
+        settings site;
+        site.index = path;
+        environment of;
+        of.name = "hpl";
+        of.provider = provider;
+        const auto variants = indexed_variants(site, of);
+        REQUIRE(variants);
+        return *variants;
     }
     /// What is wrong with the only entry.
     [[nodiscard]] std::string problem() const {
@@ -159,15 +171,9 @@ TEST_CASE("a variant whose files are gone is not given to jobs", "[index]") {
     const some_index index;
     const variant record = index.record("gfx90a", 1);
     index.add(record);
-    settings site;
-    site.index = index.path;
-    environment of;
-    of.name = "hpl";
-    of.provider = "command";
-    REQUIRE(indexed_variants(site, of));
-    CHECK(indexed_variants(site, of)->front().unusable.empty());
+    CHECK(index.offered("command").front().unusable.empty());
     fs::remove(record.path);
-    CHECK_THAT(indexed_variants(site, of)->front().unusable, Contains("is gone"));
+    CHECK_THAT(index.offered("command").front().unusable, Contains("is gone"));
 
     // What `guix package --search-paths` says of a profile that was collected as garbage is nothing at all.
     variant profile = index.record("gfx942", 1, "profile");
@@ -185,15 +191,9 @@ TEST_CASE("a record of the site's index that names an image is used by no other 
     record.blob_bytes = 1;
     record.path.clear();
     index.add(record);
-    settings site;
-    site.index = index.path;
-    environment of;
-    of.name = "hpl";
-    of.provider = "command";
-    REQUIRE(indexed_variants(site, of)->size() == 1);
-    CHECK_THAT(indexed_variants(site, of)->front().unusable, Contains("bundle"));
-    of.provider = "guix";
-    CHECK(indexed_variants(site, of)->empty());
+    REQUIRE(index.offered("command").size() == 1);
+    CHECK_THAT(index.offered("command").front().unusable, Contains("bundle"));
+    CHECK(index.offered("guix").empty());
 }
 
 TEST_CASE("pruning takes nothing from under a job", "[index][prune]") {
@@ -262,7 +262,7 @@ TEST_CASE("a user's index lies where the site says", "[index]") {
     site.user_index = "{home}/.local/variants-{user}";
     const auto place = user_index_of(site, 0);
     REQUIRE(place);
-    CHECK(*place == "/root/.local/variants-root");
+    CHECK(*place == std::string(::getpwuid(0)->pw_dir) + "/.local/variants-root");
     site.user_index.clear();
     REQUIRE_FALSE(user_index_of(site, 0));
     CHECK(user_index_of(site, 0).failure().code == error_code::usage);
