@@ -270,9 +270,9 @@ TEST_CASE("code objects without a kernel are told from others", "[code]") {
         return;
     const hip_objects clang;
     for (const strings& more : {strings{}, strings{"--offload-compress"}}) {
-        const auto empty =
-            clang.object("empty", {"gfx90a", "gfx942"}, more,
-                         "#if !defined(__HIP_DEVICE_COMPILE__)\n__global__ void empty(float* to) { *to = 1; }\n#endif\n");
+        const auto empty = clang.object(
+            "empty", {"gfx90a", "gfx942"}, more,
+            "#if !defined(__HIP_DEVICE_COMPILE__)\n__global__ void empty(float* to) { *to = 1; }\n#endif\n");
         const auto guarded =
             clang.object("guarded", {"gfx90a", "gfx942"}, more,
                          "#if !defined(__gfx90a__)\n__global__ void guarded(float* to) { *to = 1; }\n#endif\n");
