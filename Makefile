@@ -204,13 +204,15 @@ $(build)/bench/load-time: tests/bench/load-time.cpp
 	@mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++20 $(warnings) $(CXXFLAGS) -o $@ $< -ldl
 
-$(build)/bench/round-trip: tests/bench/round-trip.cpp $(call objects,$(shared_sources))
+# The plugin's side of the agent's socket, measured by itself.
+$(build)/bench/activation: $(call objects,spank/asking.cpp spank/option.cpp spank/task_environment.cpp)
+$(build)/bench/round-trip $(build)/bench/activation: $(build)/bench/%: tests/bench/%.cpp $(call objects,$(shared_sources))
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CXX) -std=c++20 $(warnings) -Iagent $(CXXFLAGS) -o $@ $^
+	$(Q)$(CXX) -std=c++20 $(warnings) -I. -Iagent $(CXXFLAGS) -o $@ $^
 
 bench: have-deps
-	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts $(build)/bench/load-time $(build)/bench/round-trip
+	@$(MAKE) --no-print-directory -j$(shell nproc) test-parts $(addprefix $(build)/bench/,load-time round-trip activation)
 	@tests/bench/bench $(build)
 
 # ---- fuzzing -------------------------------------------------------------------------------------------------------
@@ -257,8 +259,9 @@ build_packages := g++ libhwloc-dev libarchive-dev libfmt-dev libsystemd-dev libt
 # Slurm's AutoDetect=rsmi loads librocm_smi64.so by the name that only the development package has.
 run_packages   := librocm-smi64-1 librocm-smi-dev libamdhip64-5 squashfs-tools
 test_packages  := catch2 bats slurmctld slurmd slurm-client slurm-wlm-rsmi-plugin munge iproute2 procps strace mandoc binutils hwloc-nox shellcheck jq rocm-smi rocminfo python3-minimal nginx-light openssl minisign
+bench_packages := lmod tcl
 lint_packages  := clang-format-19 clang-tidy-19 libclang-rt-19-dev
-all_packages   := $(build_packages) $(run_packages) $(test_packages) $(lint_packages)
+all_packages   := $(build_packages) $(run_packages) $(test_packages) $(bench_packages) $(lint_packages)
 missing_packages = $(shell dpkg-query -W -f '$${db:Status-Abbrev} $${Package}\n' $(all_packages) 2>/dev/null | \
                    awk '$$1 == "ii" { have[$$2] = 1 } END { n = split("$(all_packages)", want, " "); for (i = 1; i <= n; i++) if (!(want[i] in have)) print want[i] }')
 

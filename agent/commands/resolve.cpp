@@ -20,6 +20,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr auto longest_asking = std::chrono::seconds(60); // a server of images that many nodes ask, or a provider
+
 struct resolve_arguments {
     std::string environment;
     std::string targets;
@@ -90,7 +92,7 @@ int run_resolve(const resolve_arguments& arguments, const std::string& configura
     const result<environment> definition = wanted_environment(*site, name, {});
     if (!definition)
         return report(definition.failure());
-    const auto variants = wanted_variants(*site, *definition, deadline::in(site->discovery_deadline));
+    const auto variants = wanted_variants(*site, *definition, deadline::in(longest_asking));
     if (!variants)
         return report(variants.failure());
     const result<resolution> choice = resolve(*definition, *variants, *devices);

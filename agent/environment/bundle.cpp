@@ -42,13 +42,14 @@ result<bundle_index> ask_mirror(const settings& site, const environment& of, con
     return index;
 }
 
-/// Asks the mirrors until one has a good index; the first error is the one that counts.
+/// Asks the mirrors until one has a good index, so many times; a round after which a server has said when it wants to
+/// be asked again is none, for it is alive and only too many ask at once.
 result<bundle_index> ask(const settings& site, const environment& of, index_copy& copy, unsigned times, deadline until,
                          const progress& say) {
     std::string failures;
     error_code code = error_code::peer;
     std::mt19937_64 random{std::random_device{}()};
-    for (unsigned round = 0; round < times; ++round) {
+    for (unsigned round = 0, pauses = 0;; ++pauses) {
         failures.clear();
         for (const std::string& tree : mirrors_in_order(of.bundle.urls)) {
             signed_index fresh;
@@ -61,12 +62,15 @@ result<bundle_index> ask(const settings& site, const environment& of, index_copy
             code = index.failure().code == error_code::timed_out ? error_code::timed_out : error_code::peer;
             failures += (failures.empty() ? "" : "; ") + index.failure().what;
         }
-        const auto pause = pause_before(round, random());
-        if (round + 1 == times || until.left() <= pause)
-            break;
-        std::this_thread::sleep_for(pause);
+        const auto busy_until = first_busy_until(of.bundle.urls);
+        if ((!busy_until || times == 1) && ++round == times)
+            return error{code, failures};
+        const auto next = std::max(busy_until.value_or(deadline::clock::time_point::min()), deadline::clock::now()) +
+                          pause_before(pauses, random());
+        if (next >= until.when())
+            return error{code, failures};
+        std::this_thread::sleep_until(next);
     }
-    return error{code, failures};
 }
 
 /// The index that counts now.

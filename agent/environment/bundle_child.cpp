@@ -59,6 +59,7 @@ std::string to_child_request(const download_request& what, std::chrono::millisec
                    {"connect_ms", static_cast<uint64_t>(what.connect_limit.count())},
                    {"stall_ms", static_cast<uint64_t>(what.stall_limit.count())},
                    {"tries", what.tries},
+                   {"comes_back", what.comes_back},
                    {"limit_ms", static_cast<uint64_t>(limit.count())}});
 }
 
@@ -79,6 +80,7 @@ result<std::pair<download_request, std::chrono::milliseconds>> parse_child_reque
     what.connect_limit = time_in(from, "connect_ms");
     what.stall_limit = time_in(from, "stall_ms");
     what.tries = static_cast<unsigned>(std::min<uint64_t>(number_in(from, "tries"), 1000));
+    what.comes_back = from.value("comes_back", json(true)) != json(false);
     if (what.urls.empty() || what.bytes == 0 || what.tries == 0)
         return nonsense;
     return std::pair(what, time_in(from, "limit_ms"));
@@ -92,6 +94,8 @@ std::string to_line(const child_message& from) {
         return dumped({{"say", from.text}});
     case child_message::kind::unreachable:
         return dumped({{"unreachable", from.text}});
+    case child_message::kind::busy:
+        return dumped({{"busy", {{"origin", from.text}, {"seconds", from.seconds}}}});
     case child_message::kind::end:
         break;
     }
@@ -114,6 +118,10 @@ std::optional<child_message> parse_child_line(std::string_view line) {
     } else if (from.contains("unreachable")) {
         read.what = child_message::kind::unreachable;
         read.text = text_in(from, "unreachable");
+    } else if (from.contains("busy") && from["busy"].is_object()) {
+        read.what = child_message::kind::busy;
+        read.text = text_in(from["busy"], "origin");
+        read.seconds = number_in(from["busy"], "seconds");
     } else if (from.contains("end")) {
         read.what = child_message::kind::end;
         read.ended = ending_of(from["end"]);
@@ -158,6 +166,13 @@ int download_as_child() {
         child_message message;
         message.what = child_message::kind::unreachable;
         message.text = origin;
+        tell(message);
+    };
+    listener.busy = [&](const std::string& origin, std::chrono::seconds wanted) {
+        child_message message;
+        message.what = child_message::kind::busy;
+        message.text = origin;
+        message.seconds = static_cast<uint64_t>(wanted.count());
         tell(message);
     };
     constexpr int file = 4;

@@ -17,10 +17,11 @@ result<std::pair<download_request, std::chrono::milliseconds>> parse_child_reque
 
 /// One line of the child.
 struct child_message {
-    enum class kind { amount, say, unreachable, end };
+    enum class kind { amount, say, unreachable, busy, end };
     kind what = kind::say;
     uint64_t bytes = 0;    ///< amount
-    std::string text;      ///< say, unreachable
+    std::string text;      ///< say, unreachable, busy
+    uint64_t seconds = 0;  ///< busy
     status ended{error{}}; ///< end
 };
 std::string to_line(const child_message& from);

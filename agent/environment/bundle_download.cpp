@@ -25,7 +25,6 @@ using namespace std::chrono_literals;
 constexpr mode_t partial_mode = 0600;
 constexpr auto to_end_by_itself = 500ms; // before the agent ends the child
 constexpr auto between_lines = 5s;
-constexpr unsigned tries_of_text = 1; // whoever wants it asks the next mirror
 
 /// A file in memory with this text.
 result<unique_fd> memory_file(const char* name, std::string_view text) {
@@ -73,6 +72,9 @@ class watch {
         case child_message::kind::unreachable:
             if (mirror_unreachable(message->text))
                 say_(message->text + " is asked last from now on: it cannot be reached");
+            break;
+        case child_message::kind::busy:
+            mirror_busy(message->text, std::chrono::seconds(message->seconds));
             break;
         case child_message::kind::end:
             ended_ = message->ended;
@@ -179,7 +181,8 @@ result<std::string> download_text(const settings& site, const std::string& url, 
     download_request request = request_of(site);
     request.urls = {url};
     request.bytes = most;
-    request.tries = tries_of_text;
+    request.tries = 1; // whoever wants it asks the next mirror
+    request.comes_back = false;
     const auto file = memory_file("text", "");
     if (!file)
         return file.failure();

@@ -23,9 +23,10 @@ constexpr uint64_t fraction_bits = 1U << 16;
 
 struct mirror {
     std::string url;
-    bool out = false;                  ///< not asked again
-    clock_type::time_point not_before; ///< when it wants to be asked again
-    error why;                         ///< of its last failure
+    bool out = false;                    ///< not asked again
+    clock_type::time_point not_before{}; ///< when it wants to be asked again
+    unsigned turned_away = 0;            ///< how often it named a time
+    error why{};                         ///< of its last failure
 };
 
 class mirrors {
@@ -37,7 +38,7 @@ class mirrors {
         , listener_(listener)
         , random_(std::random_device{}()) {
         for (const std::string& url : what.urls)
-            all_.push_back({url, false, {}, {}});
+            all_.push_back({.url = url});
     }
 
     status fill() {
@@ -46,6 +47,7 @@ class mirrors {
             return there;
         for (unsigned round = 0;;) {
             bool progressed = false;
+            bool turned_away = false;
             for (mirror& one : all_) {
                 if (one.out || one.not_before > clock_type::now())
                     continue;
@@ -59,11 +61,15 @@ class mirrors {
                 if (until_.passed())
                     return too_late();
                 progressed |= ended.progressed;
-                note(one, ended, round);
+                turned_away |= ended.retry_after > 0s;
+                note(one, ended);
             }
             if (std::all_of(all_.begin(), all_.end(), [](const mirror& one) { return one.out; }))
                 return nobody();
-            round = progressed ? 0 : round + 1; // as long as something comes, it is worth while
+            if (progressed) // as long as something comes, it is worth while
+                round = 0;
+            else if (!turned_away || !what_.comes_back)
+                ++round;
             if (round >= what_.tries)
                 return nobody();
             if (const status waited = pause(round == 0 ? 0 : round - 1); !waited)
@@ -84,14 +90,17 @@ class mirrors {
         return complete_ ? success() : to_.restart();
     }
 
-    void note(mirror& one, const download_attempt& ended, unsigned round) {
+    void note(mirror& one, const download_attempt& ended) {
         const std::string origin = origin_of(one.url);
         const bool news = one.why.what != ended.why.what;
         one.out = ended.what == verdict::never;
         one.why = ended.why;
         const auto wanted = std::min<std::chrono::seconds>(ended.retry_after, longest_retry_after);
-        if (wanted > 0s) // not all at the very moment that the server names
-            one.not_before = clock_type::now() + wanted + pause_before(round, random_());
+        if (wanted > 0s) { // not all at the very moment that the server names
+            one.not_before = clock_type::now() + wanted + pause_before(one.turned_away++, random_());
+            if (listener_.busy)
+                listener_.busy(origin, wanted);
+        }
         if (ended.unreachable && listener_.unreachable)
             listener_.unreachable(origin);
         if (news && listener_.say)

@@ -23,6 +23,8 @@ struct download_request {
     std::chrono::milliseconds connect_limit{5000};
     std::chrono::milliseconds stall_limit{15000}; ///< so long it may be slower than slowest_download
     unsigned tries = 4;                           ///< rounds over all mirrors in which nothing at all comes
+    /// A server that names a time to come back is alive and asked again then, however often, until the deadline.
+    bool comes_back = true;
 
     bool operator==(const download_request&) const = default;
 };
@@ -38,6 +40,8 @@ struct download_listener {
     std::function<void(uint64_t)> progress;              ///< bytes of the file that are there, about once a second
     std::function<void(const std::string&)> say;         ///< texts for whoever waits
     std::function<void(const std::string&)> unreachable; ///< a server that did not answer at all: "https://host:port"
+    /// A server that wants to be asked again after so long.
+    std::function<void(const std::string&, std::chrono::seconds)> busy;
 };
 
 /// Fills the file open at `file`; what it holds already counts as its beginning. The file is left empty when its

@@ -225,6 +225,25 @@ next_year() { date --date='next year' +%s; }
     [[ $output == *'does not fit its content'*'there is no new one'*'http://127.0.0.1:1: '*"http://127.0.0.1:$port: "* ]]
 }
 
+@test "a server that is overrun and says when to come back is asked again until it answers" {
+    add --targets gfx90a
+    serve
+    # Turned away more often than a server that just fails would be asked.
+    defined "http://127.0.0.1:$port/status=503,after=1,times=2"
+    run resolve
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c ' 503 ' "$site/log")" -eq 4 ] # twice each, signature and index
+    # Nobody waits for it while another server answers, or past the time that there is.
+    overrun=http://127.0.0.1:$port/status=503,after=600
+    defined "$overrun" "http://127.0.0.1:$port"
+    timeout 20 "$agent" --config "$site/amd-gpu.toml" resolve hpl --targets gfx90a
+    rm -r "$site/state"
+    defined "$overrun"
+    run -4 timeout 20 "$agent" --config "$site/amd-gpu.toml" resolve hpl --targets gfx90a
+    [[ $output == *"HTTP status 503"* ]]
+}
+
 @test "a user at the command line uses the copy of the node and leaves it alone" {
     ((EUID == 0)) || skip 'needs root'
     add --targets gfx90a

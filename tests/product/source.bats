@@ -28,5 +28,5 @@ setup() { cd "$BATS_TEST_DIRNAME/../.."; }
 @test "shell scripts pass shellcheck" {
     command -v shellcheck >/dev/null || skip 'shellcheck is not installed'
     shellcheck --external-sources --source-path=. tests/run .ci/run tests/cluster/{with-cluster,inside,*.bash} tests/cluster/bin/* \
-        tests/demo/{demo,scenes} tests/fakes/spack etc/providers/*
+        tests/demo/{demo,scenes} tests/fakes/spack etc/providers/* tests/bench/{bench,compare.bash,many-variables,measure,measure-discovery,mirror,time-in-shell}
 }

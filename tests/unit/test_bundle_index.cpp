@@ -150,6 +150,7 @@ TEST_CASE("what passes between the agent and its child reads back", "[bundle]") 
     request.proxy = "http://me:secret@proxy";
     request.no_proxy = ".site";
     request.tries = 9;
+    request.comes_back = false;
     const auto read = parse_child_request(to_child_request(request, 1234ms));
     REQUIRE(read);
     CHECK(read->first == request);
@@ -166,7 +167,16 @@ TEST_CASE("what passes between the agent and its child reads back", "[bundle]") 
     CHECK(back->ended.failure().code == error_code::timed_out);
     end.ended = success();
     CHECK(parse_child_line(to_line(end))->ended);
-    for (const char* line : {"", "x", "[]", "{}", R"({"bytes": 1, "say": ""})", R"({"other": 1})"})
+    child_message busy;
+    busy.what = child_message::kind::busy;
+    busy.text = "https://mirror";
+    busy.seconds = 7;
+    const auto later = parse_child_line(to_line(busy));
+    REQUIRE(later);
+    CHECK(later->what == child_message::kind::busy);
+    CHECK(later->text == "https://mirror");
+    CHECK(later->seconds == 7);
+    for (const char* line : {"", "x", "[]", "{}", R"({"bytes": 1, "say": ""})", R"({"busy": 7})", R"({"other": 1})"})
         CHECK_FALSE(parse_child_line(line));
     // A child that speaks nonsense has not succeeded.
     const auto nonsense = parse_child_line(R"({"end": 7})");

@@ -230,6 +230,18 @@ TEST_CASE("a mirror is not asked before it wants to be", "[download]") {
     CHECK(test.server.requests(2) == 2);
 }
 
+TEST_CASE("a mirror that names times is asked more often than one that fails, if so wanted", "[download]") {
+    download_test test;
+    test.request.tries = 1;
+    test.from({"status=503,after=1,times=2/x"});
+    test.request.comes_back = false;
+    REQUIRE_FALSE(test.run());
+    CHECK(test.server.requests(1) == 1);
+    test.request.comes_back = true;
+    REQUIRE(test.run());
+    CHECK(test.server.requests(3) == 3);
+}
+
 TEST_CASE("nobody waits for a mirror that wants to be asked after the deadline", "[download]") {
     download_test test;
     test.from({"status=429,after=600/x"});
